@@ -1,0 +1,1 @@
+"""HyperKitty: the generated contract (hyperkitty.<area>.v1) and the client."""
