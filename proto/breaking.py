@@ -7,10 +7,8 @@ A break that is meant is declared in its commit by a trailer `Contract-Break: <r
 
 from __future__ import annotations
 
-import io
 import subprocess
 import sys
-import tarfile
 import tempfile
 from pathlib import Path
 
@@ -31,14 +29,15 @@ def main() -> int:
     if reasons:
         print(f"buf breaking: declared since {base[:12]}: {' '.join(reasons)}")
         return 0
+    if not git("ls-tree", base, "proto/hyperkitty").strip():
+        print(f"buf breaking: no contract in {base[:12]}")
+        return 0
     with tempfile.TemporaryDirectory() as scratch:
         previous = Path(scratch) / "previous.binpb"
-        if not image_of(base, Path(scratch), previous):
-            print(f"buf breaking: no contract in {base[:12]}")
-            return 0
+        image_of(base, Path(scratch), previous)
         buf = Path(sys.executable).parent / "buf"
         command = [str(buf), "breaking", str(IMAGE), "--against", str(previous), "--path", "hyperkitty"]
-        code = subprocess.run(command, cwd=ROOT, timeout=BUF_SECONDS, check=False).returncode
+        code = subprocess.run(command, cwd=ROOT, timeout=BUF_SECONDS).returncode
     print(f"buf breaking: {'compatible with' if code == 0 else 'breaks'} {base[:12]}")
     return code
 
@@ -57,27 +56,18 @@ def base_commit() -> str | None:
     return git("rev-parse", "--verify", "--quiet", f"{touched}~1").strip() or None if touched else None
 
 
-def image_of(commit: str, scratch: Path, destination: Path) -> bool:
-    """Write the image of the contract at `commit`; False when it has none or it does not compile."""
-    archive = subprocess.run(
-        ["git", "archive", commit, "proto"], cwd=ROOT, capture_output=True, timeout=GIT_SECONDS, check=False
-    )
-    if archive.returncode != 0:
-        return False
-    with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as tree:
-        tree.extractall(scratch, filter="data")
-    try:
-        write_image(scratch / "proto", destination)
-    except GenerationError:
-        return False
-    return destination.stat().st_size > 0
+def image_of(commit: str, scratch: Path, destination: Path) -> None:
+    """Write the image of the contract at `commit`; raises GenerationError when it cannot be had."""
+    archive = subprocess.run(["git", "archive", commit, "proto"], cwd=ROOT, capture_output=True, timeout=GIT_SECONDS)
+    unpacked = subprocess.run(["tar", "-x", "-C", str(scratch)], input=archive.stdout, timeout=GIT_SECONDS)
+    if archive.returncode != 0 or unpacked.returncode != 0:
+        raise GenerationError(f"the contract of {commit} could not be read")
+    write_image(scratch / "proto", destination)
 
 
 def git(*arguments: str) -> str:
     """Output of a git command; empty when it refused (no such commit, no repository)."""
-    done = subprocess.run(
-        ["git", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=GIT_SECONDS, check=False
-    )
+    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=GIT_SECONDS)
     return done.stdout if done.returncode == 0 else ""
 
 
