@@ -1,0 +1,1 @@
+"""Chrome DevTools Protocol over a pipe: wire, typed commands and events, client. No policy, no retries."""
