@@ -1,0 +1,1 @@
+"""Running HyperKitty: on one machine, in containers, on Kubernetes."""
