@@ -56,3 +56,38 @@ chromium:
 
 generate: environment
 	@$(BIN)/python proto/generate.py
+
+.PHONY: run demo check lint types architecture unit test clean
+
+run: setup ## Start HyperKitty in the foreground; Ctrl-C ends it.
+	@exec $(BIN)/hyperkitty up
+
+demo: setup ## The demonstration agent on a fresh home, step by step.
+	@exec $(BIN)/python -m deploy.local.demo
+
+check: setup lint types architecture unit ## Format, lint, types, imports, contract, architecture, unit tests.
+
+lint:
+	@$(BIN)/ruff format --check --quiet . || { echo "run: $(BIN)/ruff format ." >&2; exit 1; }
+	$(BIN)/ruff check --quiet .
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/buf lint build/contract.binpb --path hyperkitty
+	$(BIN)/python proto/breaking.py
+	$(BIN)/vulture
+
+types:
+	@$(BIN)/pyright
+
+architecture:
+	@$(BIN)/python -m pytest -q tests/architecture
+
+unit:
+	@$(BIN)/python -m pytest -q -n 2 tests/unit
+
+test: setup ## Everything that needs no container engine.
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m 'not docker'
+
+clean: ## Remove what setup and generation made; running systems and homes are left alone.
+	@rm -rf $(VENV) build .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+	find clients/python/hyperkitty -mindepth 1 -maxdepth 1 -type d ! -name client -exec rm -rf {} +

@@ -1,4 +1,4 @@
-"""The one table of processes: what runs, what it needs, what it owns on NATS. Supervisor, manifests and docs read it."""
+"""The one table of processes: what runs, needs what, owns what on NATS. Supervisor, manifests and docs read it."""
 
 from __future__ import annotations
 
@@ -47,9 +47,7 @@ TABLE: tuple[Process, ...] = (
     ),
     Process("agent", module="services.agent", needs=("nats",), categories=("agent",), buckets=("agents", "actions")),
     Process("search", module="services.search", needs=("nats",), categories=("search",), buckets=("jobs",)),
-    Process(
-        "messaging", module="services.messaging", needs=("nats",), categories=("message",), buckets=("messages",)
-    ),
+    Process("messaging", module="services.messaging", needs=("nats",), categories=("message",), buckets=("messages",)),
     Process("health", module="services.health", needs=("nats",)),
     Process(
         "gateway",

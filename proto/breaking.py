@@ -1,7 +1,7 @@
 """`buf breaking`: the contract as it stands against the last landed one.
 
-Compared with, first that applies: origin/main, when HEAD is ahead of it; HEAD, when proto/ has uncommitted changes; the
-parent of the last commit that touched proto/. With none of them there is nothing to break, and the check passes saying so.
+Compared with, first that applies: origin/main, when HEAD is ahead of it; HEAD, when proto/ has uncommitted changes;
+the parent of the last commit that touched proto/. With none of them there is nothing to break, and the check passes.
 A break that is meant is declared in its commit by a trailer `Contract-Break: <reason>`.
 """
 

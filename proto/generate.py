@@ -12,10 +12,11 @@ import hashlib
 import json
 import os
 import re
-import shutil
+import subprocess
 import sys
 import tempfile
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -32,6 +33,7 @@ RULES_IMPORT_OURS = b"from hyperkitty.buf.validate import"
 # mypy-protobuf types a servicer's context by what the handler returns; a handler that awaits has one of the message.
 CONTEXT = re.compile(rb"(ServicerContext\[[\w.]+, )_abc\.\w+\[([\w.]+)\]\]")
 SERVICE = re.compile(r"^service\s", re.MULTILINE)
+PROTOC_SECONDS = 60
 GENERATORS = ("grpcio-tools", "mypy-protobuf", "protobuf", "protovalidate", "googleapis-common-protos")
 
 
@@ -126,33 +128,36 @@ def write_image(proto_dir: Path, destination: Path) -> None:
 
 def protoc(proto_dir: Path, scratch: Path, arguments: list[str]) -> None:
     """Run protoc over `proto_dir`; raises GenerationError when it refuses."""
-    import google.api.annotations_pb2
-    import grpc_tools
-    from grpc_tools import protoc as compiler
-
-    site = Path(google.api.annotations_pb2.__file__).parents[2]
-    well_known = Path(grpc_tools.__file__).parent / "_proto"
     rules = scratch / "rules.binpb"
     rules.write_bytes(rules_descriptor_set())
-    includes = ["-I", str(proto_dir), "-I", str(well_known), "-I", str(site)]
-    code = compiler.main(["protoc", f"--descriptor_set_in={rules}", *includes, *arguments])
-    if code != 0:
-        raise GenerationError(f"protoc refused the sources in {proto_dir} (exit code {code})")
+    well_known = package_directory("grpc_tools") / "_proto"
+    # google/api/*.proto lie beside the code generated from them.
+    site = package_directory("google.api").parents[1]
+    includes = [f"-I{directory}" for directory in (proto_dir, well_known, site)]
+    command = [sys.executable, "-m", "grpc_tools.protoc", f"--descriptor_set_in={rules}", *includes, *arguments]
+    done = subprocess.run(command, timeout=PROTOC_SECONDS)
+    if done.returncode != 0:
+        raise GenerationError(f"protoc refused the sources in {proto_dir} (exit code {done.returncode})")
+
+
+def package_directory(name: str) -> Path:
+    """Where an installed package lies. Raises GenerationError when it is not installed."""
+    spec = find_spec(name)
+    locations = list(spec.submodule_search_locations or []) if spec else []
+    if not locations:
+        raise GenerationError(f"{name} is not installed; run `make setup`")
+    return Path(locations[0])
 
 
 def rules_descriptor_set() -> bytes:
     """buf/validate/validate.proto, from the descriptor inside protovalidate's wheel, after what it imports."""
-    from google.protobuf import descriptor_pb2, descriptor_pool
-    from google.protobuf import duration_pb2, field_mask_pb2, timestamp_pb2  # noqa: F401
+    from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
     from protovalidate import ViolationPb
 
-    rules = descriptor_pb2.FileDescriptorProto.FromString(ViolationPb.desc().file.proto.to_binary())
-    assert rules.name == RULES
-    descriptors = descriptor_pb2.FileDescriptorSet()
-    for dependency in rules.dependency:
-        descriptor_pool.Default().FindFileByName(dependency).CopyToProto(descriptors.file.add())
-    descriptors.file.append(rules)
-    return descriptors.SerializeToString()
+    rules = ViolationPb.desc().file
+    assert rules.name == RULES, rules.name
+    files = [FileDescriptorProto.FromString(file.proto.to_binary()) for file in (*rules.dependencies, rules)]
+    return FileDescriptorSet(file=files).SerializeToString()
 
 
 def publish(fresh: Path, image: Path) -> list[str]:
@@ -182,7 +187,7 @@ def write_changed(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     partial.write_bytes(content)
-    shutil.move(partial, path)
+    partial.replace(path)
 
 
 if __name__ == "__main__":

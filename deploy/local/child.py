@@ -47,7 +47,7 @@ class Child:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            preexec_fn=tie_to_supervisor,
+            preexec_fn=tie_to_supervisor,  # noqa: PLW1509 - no threads here, see above
         )
         assert self._process.stdout is not None
         self._output = self._process.stdout.fileno()

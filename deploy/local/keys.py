@@ -1,6 +1,6 @@
 """Ed25519 keys by which services sign who is calling: `python -m deploy.local.keys <private> <public> <name>…`.
 
-A program of its own because cryptography is a large import that the supervisor would otherwise carry for its whole life.
+A program of its own: cryptography is a large import that the supervisor would otherwise carry for its whole life.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ import shutil
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import cast
 
 from deploy.local.home import Home, write_private
 from deploy.nats_rights import rights_of
@@ -73,7 +74,7 @@ async def until_serving(port: int) -> None:
 
     The server listens only after it has recovered its streams, so that the greeting is enough.
     """
-    while not await _greets(port):
+    while not await _greets(port):  # noqa: ASYNC110 - another process has no event to wait for
         await asyncio.sleep(PROBE_INTERVAL_SECONDS)
 
 
@@ -86,7 +87,9 @@ async def _greets(port: int) -> bool:
                 verb, _, body = (await reader.readline()).partition(b" ")
             finally:
                 writer.close()
-        greeting = json.loads(body)
+        greeting: object = json.loads(body)
     except (OSError, ValueError, TimeoutError):
         return False
-    return verb == b"INFO" and isinstance(greeting, dict) and greeting.get("jetstream") is True
+    return (
+        verb == b"INFO" and isinstance(greeting, dict) and cast("dict[str, object]", greeting).get("jetstream") is True
+    )

@@ -1,4 +1,4 @@
-"""Readiness by systemd's notification protocol: a child sends `READY=1` as a datagram to $NOTIFY_SOCKET (sd_notify(3))."""
+"""Readiness as sd_notify(3) has it: a child sends `READY=1` as a datagram to $NOTIFY_SOCKET."""
 
 from __future__ import annotations
 

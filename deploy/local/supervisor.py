@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import shutil
@@ -53,7 +54,7 @@ class Supervisor:
             self._say(notice)
         self._write_parts()
         runs = {asyncio.create_task(part.run(), name=part.name) for part in self._parts.values()}
-        asked = asyncio.create_task(self._stop_asked.wait())
+        asked = asyncio.create_task(self._until_asked())
         done, _ = await asyncio.wait({*runs, asked}, return_when=asyncio.FIRST_COMPLETED)
         failed = [task for task in done if task is not asked]
         for task in failed:
@@ -66,6 +67,9 @@ class Supervisor:
         await asyncio.gather(*runs, asked, return_exceptions=True)
         await self._stop()
         return 1 if failed else 0
+
+    async def _until_asked(self) -> None:
+        await self._stop_asked.wait()
 
     async def _stop(self) -> None:
         """Stage by stage; within one, all at once."""
@@ -130,7 +134,5 @@ class Supervisor:
 
     def _say(self, line: str) -> None:
         """One line a change; a closed terminal or pipe must not end the system."""
-        try:
-            print(f"{time.monotonic() - self._began:8.2f} s  {line}", flush=True)
-        except OSError:
-            sys.stdout = open(os.devnull, "w")
+        with contextlib.suppress(OSError):
+            os.write(sys.stdout.fileno(), f"{time.monotonic() - self._began:8.2f} s  {line}\n".encode())

@@ -7,6 +7,11 @@ import signal
 import socket
 import subprocess
 import sys
+from types import FrameType
+
+
+def end(_number: int, _frame: FrameType | None) -> None:
+    sys.exit(0)
 
 
 def main() -> None:
@@ -20,7 +25,7 @@ def main() -> None:
     if fault == "stubborn":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     else:
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+        signal.signal(signal.SIGTERM, end)
     # A descendant that would outlive its parent if nobody saw to it.
     subprocess.Popen(["sleep", "600"])
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
