@@ -1,0 +1,83 @@
+"""Messages as facts for events, histories and logs: bounded, and without what the contract marks `debug_redact`.
+
+Secrets never enter an event, a log line, a trace or an error (SPEC §9).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import cast
+from urllib.parse import urlsplit
+
+from google.protobuf import struct_pb2
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.json_format import MessageToDict
+from google.protobuf.message import Message
+
+from services.kit.json_values import JsonValue
+
+MASK = "•••"
+MOST_TEXT = 2_000
+MOST_ITEMS = 50
+
+
+def masked(message: Message, *, most_text: int = MOST_TEXT) -> dict[str, JsonValue]:
+    """The fields that are set, by name; secrets as `•••`, bytes as their number, long text and lists cut."""
+    facts: dict[str, JsonValue] = {}
+    for field, value in message.ListFields():
+        if field.name in _secret_fields(message.DESCRIPTOR):
+            facts[field.name] = MASK
+        elif field.message_type is not None and field.message_type.GetOptions().map_entry:
+            facts[field.name] = {
+                str(key): _one(_value_field(field), entry, most_text)
+                for key, entry in list(cast("dict[object, object]", value).items())[:MOST_ITEMS]
+            }
+        elif field.is_repeated:
+            facts[field.name] = [_one(field, entry, most_text) for entry in list(cast("list[object]", value))[:MOST_ITEMS]]
+        else:
+            facts[field.name] = _one(field, value, most_text)
+    return facts
+
+
+@cache
+def _secret_fields(descriptor: Descriptor) -> frozenset[str]:
+    return frozenset(field.name for field in descriptor.fields if field.GetOptions().debug_redact)
+
+
+def _value_field(field: FieldDescriptor) -> FieldDescriptor:
+    return field.message_type.fields_by_name["value"]
+
+
+def _one(field: FieldDescriptor, value: object, most_text: int) -> JsonValue:
+    if isinstance(value, struct_pb2.Struct):
+        return cast("JsonValue", MessageToDict(value))
+    if isinstance(value, Message):
+        return masked(value, most_text=most_text)
+    if isinstance(value, bytes):
+        return {"bytes": len(value)}
+    if isinstance(value, str):
+        return _text(value, most_text)
+    if field.enum_type is not None and isinstance(value, int):
+        return _enum(field, value)
+    return cast("JsonValue", value)
+
+
+def _text(value: str, most_text: int) -> str:
+    if "@" in value[:MOST_TEXT] and value[:8].lower().startswith(("http://", "https:/")):
+        value = _without_credentials(value)
+    return value if len(value) <= most_text else f"{value[:most_text]}… ({len(value)} characters)"
+
+
+def _without_credentials(url: str) -> str:
+    """A URL whose user name and password, where it has them, are masked."""
+    try:
+        authority = urlsplit(url).netloc
+    except ValueError:
+        return MASK  # what cannot be taken apart may hold anything
+    user, at, host = authority.rpartition("@")
+    return url.replace(f"{user}{at}", f"{MASK}@", 1) if host and at else url
+
+
+def _enum(field: FieldDescriptor, value: int) -> JsonValue:
+    known = field.enum_type.values_by_number.get(value)
+    return value if known is None else known.name
