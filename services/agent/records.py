@@ -1,0 +1,120 @@
+"""What the agent service keeps, and the agent that follows from it.
+
+An agent's record is written when it is made, given an objective, claims an action, or ends: one key, so that compare-
+and-set decides between two writers. An action's entry is written once, when it has ended (create-if-absent: its
+outcome is decided once). That an agent waits is not stored beside that: it has claimed an action whose entry is not
+there yet. So a claim, a restart and a second replica need no third thing to agree on, and an action costs two writes.
+"""
+
+from __future__ import annotations
+
+from typing import Generic, TypeVar
+
+import msgspec
+from google.protobuf.message import DecodeError, Message
+from hyperkitty.agent.v1.agents_pb2 import Agent, AgentAction
+
+from services.agent import states
+from services.kit.store import ValueUnreadable
+from services.kit.tokens import encode_token
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+class Claim(msgspec.Struct, frozen=True):
+    """An action that an agent has begun: what is needed to settle it when its service dies."""
+
+    action: AgentAction
+    """As in its history, without outcome. Its fencing number is 1 for an agent's first action and rises by one."""
+    owner: str
+    """The instance of this service that runs it."""
+    expires_at_ms: int
+    """After this nobody can be running it any more."""
+    session_id: str = ""
+    operation_id: str = ""
+    request_id: str = ""
+    actor: str = ""
+
+
+class AgentRecord(msgspec.Struct, frozen=True):
+    """One agent. `claim`: the last action whose outcome is not taken in yet. `sessions`: open ones that it made."""
+
+    agent: Agent
+    claim: Claim | None = None
+    sessions: tuple[str, ...] = ()
+
+
+class ActionEntry(msgspec.Struct, frozen=True):
+    """One action that has ended, and what it did to the agent's standing."""
+
+    action: AgentAction
+    opened: tuple[str, ...] = ()
+    closed: tuple[str, ...] = ()
+    search_iterations: int = 0
+
+
+def _to_bytes(value: object) -> bytes:
+    if isinstance(value, Message):
+        return value.SerializeToString()
+    raise TypeError(f"cannot be stored: {type(value).__name__}")
+
+
+def _from_bytes(wanted: type[object], value: object) -> object:
+    if issubclass(wanted, Message) and isinstance(value, bytes):
+        message = wanted()
+        message.ParseFromString(value)
+        return message
+    raise TypeError(f"not stored as {wanted.__name__}")
+
+
+class RecordCodec(Generic[S]):
+    """msgpack of a struct that holds protobuf messages. `decode` raises ValueUnreadable."""
+
+    def __init__(self, struct: type[S]) -> None:
+        self._encoder = msgspec.msgpack.Encoder(enc_hook=_to_bytes)
+        self._decoder = msgspec.msgpack.Decoder(struct, dec_hook=_from_bytes)
+
+    def encode(self, value: S) -> bytes:
+        return self._encoder.encode(value)
+
+    def decode(self, data: bytes) -> S:
+        try:
+            return self._decoder.decode(data)
+        except (msgspec.MsgspecError, DecodeError) as error:
+            raise ValueUnreadable("not a record of the agent service") from error
+
+
+def agent_key(tenant: str, agent_id: str) -> str:
+    """Key in the bucket `agents`."""
+    return f"{encode_token(tenant)}.{agent_id}"
+
+
+def action_key(tenant: str, agent_id: str, number: int) -> str:
+    """Key in the bucket `actions`; sorts in the order of the actions."""
+    return f"{encode_token(tenant)}.{agent_id}.{number:010d}"
+
+
+def key_of_claim(record: AgentRecord, claim: Claim) -> str:
+    """Where the entry of an agent's claim stands once it has ended."""
+    return action_key(record.agent.tenant, record.agent.agent_id, claim.action.fencing_number)
+
+
+def fold(record: AgentRecord, entry: ActionEntry | None, now_ms: int) -> AgentRecord:
+    """The record as of now: the outcome of its claim taken in, its usage measured.
+
+    `entry` is that of the record's claim; None while it runs, or where there is no claim.
+    """
+    agent = Agent()
+    agent.CopyFrom(record.agent)
+    ended = agent.state in states.TERMINAL
+    if agent.started_at_ms and not ended:
+        agent.usage.elapsed_ms = max(0, now_ms - agent.started_at_ms)
+    if record.claim is None or entry is None:
+        return AgentRecord(agent, record.claim, record.sessions)
+    agent.usage.search_iterations += entry.search_iterations
+    if not ended:
+        agent.state = states.PLANNING
+        ended_at_ms = entry.action.started_at_ms + entry.action.duration_ms
+        agent.updated_at_ms = max(agent.updated_at_ms, ended_at_ms)
+    sessions = [each for each in (*record.sessions, *entry.opened) if each not in entry.closed]
+    return AgentRecord(agent, None, tuple(dict.fromkeys(sessions)))
