@@ -345,6 +345,14 @@ class FileChooserOpened(Event):
     backend_node_id: int | None = None
 
 
+class DownloadWillBegin(Event):
+    METHOD: ClassVar[str] = "Page.downloadWillBegin"
+    frame_id: str
+    guid: str
+    url: str
+    suggested_filename: str
+
+
 class DocumentOpened(Event):
     METHOD: ClassVar[str] = "Page.documentOpened"
     frame: Frame
