@@ -1,0 +1,1 @@
+"""Finding, starting, isolating, watching and ending Chromium: one process tree a session."""

@@ -1,0 +1,156 @@
+"""Where sessions keep their files: /var/tmp/hyperkitty-<hash of the home>/<session id>/, and who may look in.
+
+The home itself is 0700 and Chromium's own uid cannot go through it (DESIGN §10). The directory is claimed with a
+lock for as long as the service lives, and says in a file whose home it is; what does not is left alone.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import signal
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from services.browser.chromium.owners import Owner
+from services.kit import logs
+from services.kit.ids import is_id
+from services.kit.processes import ProcessId, identity, send
+from services.kit.settings import home_hash
+
+log = logs.get(__name__)
+
+BASE = Path("/var/tmp")
+HOME_VARIABLE = "HK_HOME"
+"""The home's hash in the environment of every process started for a session."""
+
+_MARKER = "home"
+_LOCK = "lock"
+
+
+class NotOurs(Exception):
+    """The directory exists but is not provably this home's, or another service has claimed it."""
+
+
+@dataclass(frozen=True)
+class SessionDirectory:
+    """One session's files. All owned by the session's user, 0700."""
+
+    path: Path
+
+    @property
+    def profile(self) -> Path:
+        """Chromium's user data directory."""
+        return self.path / "profile"
+
+    @property
+    def downloads(self) -> Path:
+        """Where Chromium saves downloads, under names that are ids."""
+        return self.path / "downloads"
+
+    @property
+    def temporary(self) -> Path:
+        """TMPDIR: Chromium wants one that it can write, for its singleton socket."""
+        return self.path / "tmp"
+
+    def make(self, owner: Owner) -> None:
+        """Create it, new. Raises FileExistsError."""
+        for path in (self.path, self.profile, self.downloads, self.temporary):
+            path.mkdir(mode=0o700)
+            if owner.uid != os.geteuid():
+                os.chown(path, owner.uid, owner.gid)
+
+    def wipe(self) -> None:
+        """Remove it with all it holds; blocking. What cannot be removed is logged and left for the next sweep."""
+        shutil.rmtree(self.path, onerror=_log_unremovable)
+
+
+def _log_unremovable(_call: object, path: str, problem: tuple[type[BaseException], BaseException, object]) -> None:
+    if not isinstance(problem[1], FileNotFoundError):
+        log.warning("session_file_left", path=path, error=str(problem[1]))
+
+
+class SessionDirectories:
+    """All session directories of one home."""
+
+    def __init__(self, home: Path, base: Path = BASE) -> None:
+        self._home = os.path.abspath(home)
+        self.hash = home_hash(home)
+        self.path = base / f"hyperkitty-{self.hash}"
+        self._lock: int | None = None
+
+    def claim(self) -> None:
+        """Take it for this process, and remove what an earlier one left. Blocking.
+
+        Raises NotOurs; nothing is touched then.
+        """
+        self.path.mkdir(mode=0o700, exist_ok=True)
+        found = self.path.lstat()
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+            raise NotOurs(f"{self.path} is not a directory of this user")
+        # Root's sessions run as users of their own, which must get through; they cannot list it.
+        self.path.chmod(0o711 if os.geteuid() == 0 else 0o700)
+        self._lock = self._take_lock()
+        self._check_marker()
+        self._sweep()
+
+    def release(self) -> None:
+        """Give it back."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def session(self, session_id: str) -> SessionDirectory:
+        """The directory of a session; raises ValueError for what is no session id."""
+        if not is_id("sess", session_id):
+            raise ValueError(f"not a session id: {session_id[:60]!r}")
+        return SessionDirectory(self.path / session_id)
+
+    def _take_lock(self) -> int:
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(self.path / _LOCK, flags, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            raise NotOurs(f"{self.path} is in use by another browser service of this home") from None
+        return descriptor
+
+    def _check_marker(self) -> None:
+        marker = self.path / _MARKER
+        try:
+            with marker.open("x") as file:
+                file.write(self._home)
+        except FileExistsError:
+            written = marker.read_text()
+            if written != self._home:
+                self.release()
+                raise NotOurs(f"{self.path} belongs to the home {written[:200]}") from None
+
+    def _sweep(self) -> None:
+        for process in self._processes_left():
+            log.warning("stale_process_killed", pid=process.pid)
+            send(process, signal.SIGKILL)
+        for entry in os.scandir(self.path):
+            if is_id("sess", entry.name) and entry.is_dir(follow_symlinks=False):
+                log.info("stale_session_removed", session_id=entry.name)
+                SessionDirectory(Path(entry.path)).wipe()
+
+    def _processes_left(self) -> list[ProcessId]:
+        """Launchers and browsers that carry this home's hash; the kernel ends them with their service, as a rule."""
+        wanted = f"{HOME_VARIABLE}={self.hash}".encode()
+        left: list[ProcessId] = []
+        for name in os.listdir("/proc"):
+            process = identity(int(name)) if name.isdigit() and int(name) != os.getpid() else None
+            if process is not None and wanted in _environment(process.pid):
+                left.append(process)
+        return left
+
+
+def _environment(pid: int) -> list[bytes]:
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return []
