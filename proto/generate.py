@@ -19,6 +19,9 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
+from comments import NAME as COMMENTS
+from comments import comments_json
+
 ROOT = Path(__file__).resolve().parent.parent
 OUTPUT = ROOT / "clients" / "python"
 BUILD = ROOT / "build"
@@ -61,7 +64,7 @@ def main() -> int:
 
 def source_fingerprint(proto_dir: Path) -> str:
     """Hash of everything the output depends on: sources, this file, versions of the generators."""
-    digest = hashlib.sha256(Path(__file__).read_bytes())
+    digest = hashlib.sha256(Path(__file__).read_bytes() + Path(__file__).with_name("comments.py").read_bytes())
     for name in GENERATORS:
         digest.update(f"{name}={version(name)}\n".encode())
     for name in source_names(proto_dir):
@@ -107,6 +110,9 @@ def generate(proto_dir: Path) -> list[str]:
             stubs = f"--mypy_grpc_out=quiet,only_async,generate_concrete_servicer_stubs:{fresh}"
             rpcs = [plugin("protoc-gen-mypy_grpc"), f"--grpc_python_out={fresh}", stubs]
             protoc(proto_dir, scratch, [*rpcs, *services])
+        comments = fresh / COMMENTS
+        comments.parent.mkdir(exist_ok=True)
+        comments.write_bytes(comments_json(image.read_bytes()))
         return publish(fresh, image)
 
 

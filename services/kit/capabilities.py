@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from functools import cache
+from importlib import resources
 
 from google.protobuf.message import Message
 from hyperkitty.browser.v1 import operations_pb2
@@ -32,6 +34,7 @@ class OperationFacts:
     """Its message names a tab."""
     on_session: bool
     """Its message names a session."""
+    effect: options_pb2.Effect.ValueType
 
 
 @cache
@@ -55,6 +58,7 @@ def operations() -> dict[str, OperationFacts]:
             core=declared.core,
             on_tab="tab_id" in names,
             on_session="session_id" in names,
+            effect=declared.effect,
         )
     return facts
 
@@ -83,3 +87,10 @@ def arm_of(operation: operations_pb2.BrowserOperation) -> Message:
     if name is None:
         raise ValueError("no operation is set")
     return getattr(operation, name)
+
+
+@cache
+def comments() -> dict[str, str]:
+    """The contract's comments by full name, as generation left them."""
+    text = resources.files("hyperkitty").joinpath("contract_comments.json").read_text()
+    return {str(name): str(comment) for name, comment in json.loads(text).items()}

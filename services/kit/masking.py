@@ -79,5 +79,9 @@ def _without_credentials(url: str) -> str:
 
 
 def _enum(field: FieldDescriptor, value: int) -> JsonValue:
-    known = field.enum_type.values_by_number.get(value)
-    return value if known is None else known.name
+    names = field.enum_type.values_by_number
+    known, zero = names.get(value), names.get(0)
+    if known is None or zero is None:
+        return value
+    # By the contract's lint rules the zero value is `<PREFIX>UNSPECIFIED`.
+    return known.name.removeprefix(zero.name.removesuffix("UNSPECIFIED")).lower()
