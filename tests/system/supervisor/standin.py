@@ -14,6 +14,10 @@ def end(_number: int, _frame: FrameType | None) -> None:
     sys.exit(0)
 
 
+def listen(variable: str) -> socket.socket:
+    return socket.create_server(("127.0.0.1", int(os.environ[variable])))
+
+
 def main() -> None:
     name, fault = sys.argv[1:]
     print(f"{name} starts as {os.environ['HYPERKITTY_IDENTITY_KEY']}", flush=True)
@@ -26,11 +30,13 @@ def main() -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     else:
         signal.signal(signal.SIGTERM, end)
-    # A descendant that would outlive its parent if nobody saw to it.
-    subprocess.Popen(["sleep", "600"])
+    listeners = [listen(port) for port in ("HYPERKITTY_REST_PORT", "HYPERKITTY_GRPC_PORT") if name == "gateway"]
+    if fault == "family":
+        subprocess.Popen(["sleep", "600"])
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
         notify.sendto(b"READY=1", os.environ["NOTIFY_SOCKET"])
     signal.pause()
+    del listeners
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """`up` with stand-ins for the services: real supervisor, real NATS, children that only say that they are ready.
 
 `python -m tests.system.supervisor.standin_up --home DIR [--fault NAME=KIND]…`
-Kinds: `crash` ends before it is ready, `settings` refuses its settings, `stubborn` ignores SIGTERM.
+Kinds: `crash` ends before it is ready, `settings` refuses its settings, `stubborn` ignores SIGTERM,
+`family` has a child that would outlive it if nobody saw to that.
 """
 
 from __future__ import annotations
