@@ -1,8 +1,9 @@
 """What each process may say and hear on NATS, derived from the table of processes.
 
-A process publishes the event categories it owns and `service.>`, writes its own buckets and its own operation records,
-and reads the event log, the operation records and the artifacts. Nobody may update, delete or purge the log: that a
-process may create it is harmless, because creating a stream that exists with another configuration is refused.
+A process publishes the event categories it owns and `service.>`, writes its own buckets, its own operation records and
+idempotency keys, and reads the event log, the operation records and the artifacts. Nobody may update, delete or purge
+the log: that a process may create it is harmless, because creating a stream that exists with another configuration is
+refused.
 Subjects of the JetStream API: https://docs.nats.io/reference/reference-protocols/nats_api_reference
 """
 
@@ -17,6 +18,7 @@ EVENT_SUBJECTS = "hk.events.>"
 # hk.events.<tenant>.<agent_id or _>.<session_id or _>.<subject id or _>.<category tokens>
 EVENT_PREFIX = "hk.events.*.*.*.*"
 OPERATIONS_BUCKET = "operations"
+IDEMPOTENCY_BUCKET = "idempotency"
 ARTIFACTS_BUCKET = "artifacts"
 
 
@@ -38,8 +40,9 @@ def rights_of(process: Process) -> Rights:
     publish = ["$JS.API.INFO", "$JS.API.STREAM.NAMES", "$JS.API.STREAM.LIST", "$JS.API.STREAM.INFO.*"]
     publish += [f"{EVENT_PREFIX}.{root}.>" for root in (*process.categories, "service")]
     publish += _reading(EVENT_STREAM) + _creating(EVENT_STREAM)
-    publish += _reading(f"KV_{OPERATIONS_BUCKET}") + _creating(f"KV_{OPERATIONS_BUCKET}")
-    publish += [f"$KV.{OPERATIONS_BUCKET}.{process.name}.>"]
+    for shared in (OPERATIONS_BUCKET, IDEMPOTENCY_BUCKET):
+        publish += _reading(f"KV_{shared}") + _creating(f"KV_{shared}")
+        publish += [f"$KV.{shared}.{process.name}.>"]
     for bucket in process.buckets:
         stream = f"KV_{bucket}"
         publish += [*_reading(stream), *_owning(stream), f"$KV.{bucket}.>"]
@@ -56,7 +59,8 @@ def _creating(stream: str) -> list[str]:
 
 
 def _owning(stream: str) -> list[str]:
-    return [f"$JS.API.STREAM.{verb}.{stream}" for verb in ("CREATE", "UPDATE", "PURGE", "MSG.DELETE")]
+    """Not updating: a stream whose configuration may be changed can be made to republish under any subject."""
+    return [*_creating(stream), f"$JS.API.STREAM.PURGE.{stream}"]
 
 
 def _reading(stream: str) -> list[str]:

@@ -47,6 +47,12 @@ def test_nobody_changes_the_record(name: str, verb: str, stream: str) -> None:
 
 
 @pytest.mark.parametrize("name", SERVICES)
+def test_nobody_gives_a_stream_another_configuration(name: str) -> None:
+    for stream in ("KV_sessions", "KV_agents", "KV_tokens", "OBJ_artifacts"):
+        assert not may_publish(SERVICES[name], f"$JS.API.STREAM.UPDATE.{stream}")
+
+
+@pytest.mark.parametrize("name", SERVICES)
 def test_records_of_its_own_operations_only(name: str) -> None:
     for other in SERVICES:
         assert may_publish(SERVICES[name], f"$KV.operations.{other}.op_1") == (other == name)
