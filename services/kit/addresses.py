@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
-
 Address = IPv4Address | IPv6Address
 
 

@@ -9,7 +9,7 @@ from typing import TypeAlias, cast
 
 from google.protobuf import struct_pb2
 
-JsonValue: TypeAlias = "None | bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue]"
+JsonValue: TypeAlias = "bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
 
 _DEEPEST = 32
 _CUT = "…[cut]"

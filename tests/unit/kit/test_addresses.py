@@ -58,8 +58,26 @@ def carriers(inner: IPv4Address) -> list[IPv6Address]:
 
 @pytest.mark.parametrize(
     "text",
-    ["::", "::1", "::7f00:1", "fe80::1", "fec0::1", "fc00::1", "fd12:3456::1", "ff02::1", "2001:db8::1", "4000::1"]
-    + ["64:ff9b:1::1", "100::1", "2001:2::1", "2001:5::1", "3fff::1", "5f00::1", "e000::1", "2001:10::1"],
+    [
+        "::",
+        "::1",
+        "::7f00:1",
+        "fe80::1",
+        "fec0::1",
+        "fc00::1",
+        "fd12:3456::1",
+        "ff02::1",
+        "2001:db8::1",
+        "4000::1",
+        "64:ff9b:1::1",
+        "100::1",
+        "2001:2::1",
+        "2001:5::1",
+        "3fff::1",
+        "5f00::1",
+        "e000::1",
+        "2001:10::1",
+    ],
 )
 def test_what_the_registry_does_not_call_reachable(text: str) -> None:
     assert not is_public(ip_address(text))

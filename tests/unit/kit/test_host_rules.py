@@ -60,9 +60,31 @@ def test_idna_and_case_are_folded() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["com", "co.uk", "=co.uk", "github.io", "CO.UK.", "intranet", "*.example.com", "", "=", " example.com", "a b.com"]
-    + ["http://example.com", "example.com/path", "example.com:0", "example.com:65536", "example.com:x", "10.0.0.1/8"]
-    + ["=10.0.0.0/8", "[::1", "[::1]3000", "user@example.com", "com:443", "x" * 400],
+    [
+        "com",
+        "co.uk",
+        "=co.uk",
+        "github.io",
+        "CO.UK.",
+        "intranet",
+        "*.example.com",
+        "",
+        "=",
+        " example.com",
+        "a b.com",
+        "http://example.com",
+        "example.com/path",
+        "example.com:0",
+        "example.com:65536",
+        "example.com:x",
+        "10.0.0.1/8",
+        "=10.0.0.0/8",
+        "[::1",
+        "[::1]3000",
+        "user@example.com",
+        "com:443",
+        "x" * 400,
+    ],
 )
 def test_what_is_no_rule_is_refused(text: str) -> None:
     with pytest.raises(InvalidRule):
