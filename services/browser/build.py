@@ -1,0 +1,69 @@
+"""The browser service put together."""
+
+from __future__ import annotations
+
+import asyncio
+from urllib.parse import urlsplit
+
+from hyperkitty.browser.v1 import sessions_pb2
+from hyperkitty.browser.v1.browser_service_pb2_grpc import add_BrowserServiceServicer_to_server
+
+from services.browser.chromium.directories import SessionDirectories
+from services.browser.chromium.launch import Launcher
+from services.browser.reports import Report, Reports
+from services.browser.service import BrowserServer
+from services.browser.sessions import Parts, Sessions
+from services.browser.starting import Starter
+from services.kit import record
+from services.kit.run import Kit, Service
+from services.kit.settings import BrowserSettings, CommonSettings, GatewaySettings, load
+from services.kit.store import proto_codec
+
+
+async def build(kit: Kit) -> Service:
+    """The service's servicers, and what is done before and after it serves."""
+    settings = load(BrowserSettings)
+    directories = SessionDirectories(kit.settings.home)
+    await asyncio.to_thread(directories.claim)
+    reports = Reports(_publish)
+    kit.spawn(reports.run(), "reports")
+    launcher = Launcher(directories, allow_unsandboxed=settings.allow_unsandboxed)
+    starter = Starter(launcher, settings, reports, kit.clock, _own_ports(kit.settings))
+    parts = Parts(
+        store=await kit.store("sessions", proto_codec(sessions_pb2.BrowserSession)),
+        reports=reports,
+        starter=starter,
+        clock=kit.clock,
+        spawn=kit.spawn,
+        max_sessions=settings.max_sessions,
+    )
+    sessions = Sessions(parts)
+
+    async def drain() -> None:
+        await sessions.drain()
+        await reports.settle()
+        await asyncio.to_thread(directories.release)
+
+    return Service(
+        servicers=[(add_BrowserServiceServicer_to_server, BrowserServer(sessions))],
+        ready=sessions.recover,
+        drain=drain,
+    )
+
+
+async def _publish(report: Report) -> None:
+    await record.emit(
+        report.category,
+        subject=report.subject,
+        tenant=report.tenant,
+        session_id=report.session_id,
+        agent_id=report.agent_id,
+        data=report.data,
+    )
+
+
+def _own_ports(settings: CommonSettings) -> frozenset[int]:
+    """HyperKitty's own ports on this machine: no page reaches them, whatever a rule says (SPEC §5)."""
+    gateway = load(GatewaySettings)
+    nats = urlsplit(settings.nats_url).port
+    return frozenset({gateway.rest_port, gateway.grpc_port, *([nats] if nats else [])})
