@@ -28,6 +28,7 @@ HOME_VARIABLE = "HK_HOME"
 
 _MARKER = "home"
 _LOCK = "lock"
+_TEMPORARY = "tmp-"
 
 
 class NotOurs(Exception):
@@ -52,8 +53,9 @@ class SessionDirectory:
 
     @property
     def temporary(self) -> Path:
-        """TMPDIR: Chromium wants one that it can write, for its singleton socket."""
-        return self.path / "tmp"
+        """TMPDIR, where full Chromium puts a socket: beside the session's directory, because the path of one
+        inside it passes the 107 bytes that a socket's path may have (unix(7))."""
+        return self.path.with_name(_TEMPORARY + self.path.name[-12:])
 
     def make(self, owner: Owner) -> None:
         """Create it, new. Raises FileExistsError."""
@@ -64,7 +66,8 @@ class SessionDirectory:
 
     def wipe(self) -> None:
         """Remove it with all it holds; blocking. What cannot be removed is logged and left for the next sweep."""
-        shutil.rmtree(self.path, onerror=_log_unremovable)
+        for path in (self.path, self.temporary):
+            shutil.rmtree(path, onerror=_log_unremovable)
 
 
 def _log_unremovable(_call: object, path: str, problem: tuple[type[BaseException], BaseException, object]) -> None:
@@ -134,9 +137,10 @@ class SessionDirectories:
             log.warning("stale_process_killed", pid=process.pid)
             send(process, signal.SIGKILL)
         for entry in os.scandir(self.path):
-            if is_id("sess", entry.name) and entry.is_dir(follow_symlinks=False):
-                log.info("stale_session_removed", session_id=entry.name)
-                SessionDirectory(Path(entry.path)).wipe()
+            ours = is_id("sess", entry.name) or entry.name.startswith(_TEMPORARY)
+            if ours and entry.is_dir(follow_symlinks=False):
+                log.info("stale_session_removed", name=entry.name)
+                shutil.rmtree(entry.path, onerror=_log_unremovable)
 
     def _processes_left(self) -> list[ProcessId]:
         """Launchers and browsers that carry this home's hash; the kernel ends them with their service, as a rule."""
