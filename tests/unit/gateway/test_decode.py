@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import cast
 
 import pytest
 from google.protobuf import message_factory
@@ -165,7 +166,8 @@ def test_wrong_types(
         assert mismatch.got == got
     refusal = mismatch.refusal()
     assert refusal.code == ErrorCode.ERROR_CODE_INVALID_ARGUMENTS
-    assert refusal.details["field"] == mismatch.path
+    (violation,) = cast("list[dict[str, object]]", refusal.details["violations"])
+    assert violation["field"] == mismatch.path
     # It can be told whatever was in it.
     json.dumps(refusal.details, ensure_ascii=False).encode()
     refusal.message.encode()
