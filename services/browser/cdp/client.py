@@ -20,7 +20,7 @@ from services.browser.cdp.errors import CdpClosed, CdpError, CdpMalformed, CdpOv
 from services.browser.cdp.framing import without_lone_surrogates
 from services.browser.cdp.message import CdpObject, Command, Incoming, Outgoing, decoder_of, result_decoder
 from services.browser.cdp.session import CdpSession
-from services.browser.cdp.transport import PipeTransport, Transport
+from services.browser.cdp.transport import MAX_MESSAGE_BYTES, PipeTransport, Transport
 
 log = logging.getLogger(__name__)
 
@@ -67,10 +67,13 @@ class CdpClient:
         self._sessions: dict[str | None, CdpSession] = {None: self.browser}
 
     @classmethod
-    async def over(cls, pipe: socket.socket) -> CdpClient:
-        """A client over a connected stream socket, which it owns from here on."""
+    async def over(cls, pipe: socket.socket, max_message_bytes: int = MAX_MESSAGE_BYTES) -> CdpClient:
+        """A client over a connected stream socket, which it owns from here on.
+
+        A longer message than `max_message_bytes` closes it: what follows could not be told apart any more.
+        """
         client = cls()
-        client.attach(await PipeTransport.connect(pipe, client.on_message, client.on_closed))
+        client.attach(await PipeTransport.connect(pipe, client.on_message, client.on_closed, max_message_bytes))
         return client
 
     def attach(self, transport: Transport) -> None:

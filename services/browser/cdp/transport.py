@@ -41,7 +41,7 @@ class PipeTransport(asyncio.Protocol):
         self,
         on_message: Callable[[bytes], None],
         on_closed: Callable[[str], None],
-        max_message_bytes: int = MAX_MESSAGE_BYTES,
+        max_message_bytes: int,
     ) -> None:
         self._on_message = on_message
         self._on_closed = on_closed
@@ -57,11 +57,14 @@ class PipeTransport(asyncio.Protocol):
         pipe: socket.socket,
         on_message: Callable[[bytes], None],
         on_closed: Callable[[str], None],
+        max_message_bytes: int = MAX_MESSAGE_BYTES,
     ) -> PipeTransport:
         """Take over `pipe`, a connected AF_UNIX stream socket. Local only, so it needs no deadline."""
         pipe.setblocking(False)
         loop = asyncio.get_running_loop()
-        _, transport = await loop.create_unix_connection(lambda: cls(on_message, on_closed), sock=pipe)
+        _, transport = await loop.create_unix_connection(
+            lambda: cls(on_message, on_closed, max_message_bytes), sock=pipe
+        )
         return transport
 
     @property
