@@ -37,7 +37,7 @@ $(SETUP_STAMP): pyproject.toml uv.lock clients/python/pyproject.toml
 	fi
 	echo "setup: installing what uv.lock names"
 	UV_PYTHON_DOWNLOADS=never UV_PROJECT_ENVIRONMENT=$(VENV) \
-	  $(BIN)/uv sync --frozen --quiet --inexact --python $(BIN)/python
+	  $(BIN)/uv sync --frozen --quiet --inexact --compile-bytecode --python $(BIN)/python
 	touch $@
 
 # The launcher execs these binaries themselves, never the wrappers in /usr/bin.
