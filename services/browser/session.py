@@ -274,5 +274,6 @@ class Session:
         """Give back what it holds: processes, files, sockets."""
         for task in list(self._tasks):
             task.cancel()
-        await self.chromium.close()
+        # The proxy first: it listens on a socket that Chromium's end closes.
         await self.proxy.close()
+        await self.chromium.close()

@@ -1,0 +1,185 @@
+"""A page: one target's frames, worlds, navigations and traffic. The tab owns it; operations read and act through it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from hyperkitty.operations.v1.errors_pb2 import ErrorCode
+from msgspec import Struct
+
+from services.browser.cdp.domains import network, target
+from services.browser.cdp.domains import page as cdp_page
+from services.browser.cdp.errors import CdpFault, CdpTimeout
+from services.browser.cdp.message import JsonValue
+from services.browser.cdp.session import CdpSession
+from services.browser.page.conditions import Conditions
+from services.browser.page.cursors import Cursors
+from services.browser.page.frames import Frame, Frames
+from services.browser.page.navigation import NavigationLog
+from services.browser.page.refs import RefEntry, RefNumbers
+from services.browser.page.results import Minting, PageState
+from services.browser.page.scripts_bundle import WORLD, bundle
+from services.browser.page.traffic import Traffic
+from services.browser.page.wire import DialogInterrupted, Wire
+from services.browser.page.world import ScriptFailed, ScriptRefused, WorldGone
+from services.kit.deadlines import current_budget
+from services.kit.errors import Refusal
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T", bound=Struct)
+M = TypeVar("M", bound=Minting)
+
+SILENT_SECONDS = 2.0
+"""A main thread that says nothing for longer is unresponsive (SPEC §4, "Crashes")."""
+TITLE_SECONDS = 1.0
+
+
+class Page:
+    """What can be asked of one page. `refs` is its session's, shared by all its pages."""
+
+    def __init__(self, session: CdpSession, refs: RefNumbers) -> None:
+        self.session = session
+        self.refs = refs
+        self.wire = Wire()
+        self.conditions = Conditions()
+        self.traffic = Traffic(self.conditions, time.monotonic)
+        self.traffic.hear(session)
+        self.navigation = NavigationLog(session, self.conditions, self.traffic)
+        self.frames = Frames(self.wire, session, self._frames_changed)
+        self.cursors = Cursors()
+        self.title = ""
+        self.learned = 0
+        """`navigation.number` when url and title were last read from the page."""
+        self.learns = 0
+        """How often they were."""
+        self._listeners: list[Callable[[], None]] = []
+        self._reading_title: asyncio.Task[None] | None = None
+        session.on(cdp_page.LifecycleEvent, self._lifecycle)
+        session.on_closed(lambda _: self._closed())
+
+    async def start(self, timeout: float) -> None:
+        """Enable what a page needs, before its target runs. `timeout` in seconds. Raises CdpFault."""
+        post = self.session.post
+        commands = [
+            post(cdp_page.Enable(), timeout=timeout),
+            post(cdp_page.SetLifecycleEventsEnabled(enabled=True), timeout=timeout),
+            # Bodies are not kept: only their ends are heard.
+            post(network.Enable(max_total_buffer_size=0, max_resource_buffer_size=0), timeout=timeout),
+        ]
+        script = post(
+            cdp_page.AddScriptToEvaluateOnNewDocument(source=bundle(), world_name=WORLD, run_immediately=True),
+            timeout=timeout,
+        )
+        tree = await self.session.send(cdp_page.GetFrameTree(), timeout=timeout)
+        self.frames.load(tree.frame_tree)
+        self.navigation.begin(tree.frame_tree.frame)
+        await asyncio.gather(*commands)
+        await script
+
+    def on_change(self, callback: Callable[[], None]) -> None:
+        """Call `callback` when url, title or loading changed."""
+        self._listeners.append(callback)
+
+    def on_attached_child(self, session: CdpSession, info: target.TargetInfo) -> None:
+        """A frame of another process got a session of its own."""
+        # Its frames join `frames` with that session; until then they are shown as frames without content.
+
+    def dialog_opened(self) -> None:
+        """A dialog that waits for an answer opened: whoever waits for the page is told."""
+        self.wire.interrupt()
+        self.conditions.fail(DialogInterrupted())
+
+    def dialog_closed(self) -> None:
+        """It was answered."""
+        self.wire.resume()
+
+    # state
+
+    @property
+    def url(self) -> str:
+        """URL of the main frame's document; of an error page the URL that failed."""
+        return self.frames.main.url if self.frames.known else "about:blank"
+
+    @property
+    def loading(self) -> bool:
+        """Whether the main frame's document is still loading."""
+        return self.navigation.loading
+
+    def learn(self, state: PageState) -> None:
+        """Take over url and title that a script told with its answer."""
+        self.learned = self.navigation.number
+        self.learns += 1
+        if state.title != self.title:
+            self.title = state.title
+            self._changed()
+
+    async def refresh(self, seconds: float) -> None:
+        """Read url and title; all that the renderer said before is heard when this returns. Raises as `call` does."""
+        self.learn(await self.frames.main.world.call("state", {}, PageState, seconds=seconds))
+
+    # calls into frames
+
+    async def call(self, frame: Frame, name: str, args: Mapping[str, JsonValue], kind: type[T], wait: float = 0.0) -> T:
+        """Run a script in a frame; `wait` seconds are the script's own to spend.
+
+        Raises WorldGone, DialogInterrupted; Refusal page_unresponsive, deadline_exceeded, invalid_arguments.
+        """
+        budget = current_budget()
+        seconds = min(wait + SILENT_SECONDS, budget.remaining())
+        try:
+            return await frame.world.call(name, args, kind, seconds=seconds)
+        except CdpTimeout as error:
+            if budget.left() <= 0.0:
+                raise budget.exceeded() from error
+            raise Refusal(
+                ErrorCode.ERROR_CODE_PAGE_UNRESPONSIVE,
+                f"the page did not answer within {SILENT_SECONDS:g} s",
+                details={"url": self.url},
+            ) from error
+        except ScriptRefused as error:
+            raise Refusal(ErrorCode.ERROR_CODE_INVALID_ARGUMENTS, str(error)) from error
+
+    async def minting(
+        self, frame: Frame, name: str, args: Mapping[str, JsonValue], kind: type[M], count: int, wait: float = 0.0
+    ) -> M:
+        """Run a script that may mint up to `count` refs, and enter them in the session's table."""
+        first = self.refs.lend(count)
+        loader_id = frame.loader_id
+        result = await self.call(frame, name, {**args, "next": first, "count": count}, kind, wait)
+        self.refs.settle(first, count, result.used)
+        for ref, role, name_ in result.minted:
+            self.refs.record(RefEntry(ref, frame.session.id or "", frame.id, loader_id, role, name_))
+        return result
+
+    # what happens meanwhile
+
+    def _frames_changed(self) -> None:
+        self.learned = 0
+        self._changed()
+
+    def _changed(self) -> None:
+        for listener in self._listeners:
+            listener()
+
+    def _lifecycle(self, event: cdp_page.LifecycleEvent) -> None:
+        if event.name in ("DOMContentLoaded", "load") and event.frame_id == self.navigation.main_frame_id:
+            self._changed()
+            if self._reading_title is None or self._reading_title.done():
+                self._reading_title = asyncio.create_task(self._read_title(), name="title")
+
+    async def _read_title(self) -> None:
+        """What callers are shown of a page that nobody asks."""
+        try:
+            await self.refresh(TITLE_SECONDS)
+        except (WorldGone, DialogInterrupted, CdpFault, ScriptFailed, ScriptRefused) as error:
+            log.debug("title not read: %s", error)
+
+    def _closed(self) -> None:
+        if self._reading_title is not None:
+            self._reading_title.cancel()
+        self.conditions.fail(WorldGone("the page is gone"))

@@ -1,0 +1,34 @@
+// The one door of the scripts: run(name, arguments) gives {value} or {bad}.
+
+const FUNCTIONS = {
+  snapshot, read, links, query, replacements, locate, aim, finish, focused, armKeys, typed,
+  wheelTarget, scrollRest, reveal, pageBox, through,
+  view: () => ({ x: 0, y: 0, width: innerWidth, height: innerHeight }),
+  state: () => ({ url: location.href, title: document.title }),
+};
+
+// Where a child frame's point is in this frame; the guard then lets only the frame itself have the pointer.
+function through({ frame, x, y, guard }) {
+  const element = ownerOf(frame);
+  if (!element) return { gone: true };
+  if (guard) armPointer(element, guard);
+  return throughOwner(element, x, y);
+}
+
+function ownerOf(frame) {
+  for (const root of allRoots()) {
+    for (const element of root.querySelectorAll("iframe, frame")) if (frames.get(element) === frame) return element;
+  }
+  return null;
+}
+
+async function run(name, args) {
+  const loan = { next: args.next || 0, end: (args.next || 0) + (args.count || 0), minted: [] };
+  lend(loan);
+  try {
+    return { value: await FUNCTIONS[name]({ ...args, loan }) };
+  } catch (error) {
+    if (error instanceof BadTarget) return { bad: error.message };
+    throw error;
+  }
+}

@@ -1,0 +1,96 @@
+"""A real session for the tests of pages and operations: one Chromium for this folder, a fresh tab for each test."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import AsyncGenerator, Iterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from hyperkitty.browser.v1 import sessions_pb2
+
+from services.browser.chromium.directories import SessionDirectories
+from services.browser.chromium.launch import Launcher
+from services.browser.reports import Report, Reports
+from services.browser.session import Session, SessionPlan
+from services.browser.starting import Starter
+from services.kit.clock import SystemClock
+from services.kit.ids import new_id
+from services.kit.settings import BrowserSettings
+from tests.integration.page.driving import Driver
+from tests.site import Site
+
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """One event loop for the folder, since its Chromium outlives a test."""
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
+            item.add_marker(pytest.mark.real_chromium)
+
+
+class NoOwner:
+    """Nobody minds how the test's session ends."""
+
+    async def close(self, session: Session) -> None:
+        await session.close()
+
+    def ended(self, session: Session) -> None:
+        return
+
+
+@pytest.fixture(scope="session")
+def local_site() -> Iterator[Site]:
+    """One site for the folder: its port is in the session's egress rules from the start."""
+    with Site() as running:
+        yield running
+
+
+@pytest.fixture
+def site(local_site: Site) -> Iterator[Site]:
+    """The folder's site, without another test's pages."""
+    local_site.pages.clear()
+    yield local_site
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def session(local_site: Site) -> AsyncGenerator[Session]:
+    """A session that may reach the site, under both of loopback's names."""
+    reported: list[Report] = []
+
+    async def publish(report: Report) -> None:
+        reported.append(report)
+
+    with tempfile.TemporaryDirectory(prefix="hk-page-tests-") as home:
+        directories = SessionDirectories(Path(home))
+        directories.claim()
+        starter = Starter(
+            Launcher(directories), BrowserSettings.model_construct(), Reports(publish), SystemClock(), frozenset()
+        )
+        policy = sessions_pb2.NetworkPolicy(
+            egress_domains=[f"127.0.0.1:{local_site.port}", f"localhost:{local_site.port}", "127.0.0.1:9"]
+        )
+        plan = SessionPlan(
+            new_id("sess"), "default", "", "", sessions_pb2.SessionSettings(), policy
+        )
+        started = await starter.start(plan, NoOwner(), 20.0)
+        try:
+            yield started
+        finally:
+            await started.close()
+            directories.release()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def driver(session: Session, site: Site) -> AsyncGenerator[Driver]:
+    """A fresh tab, driven by the operations' own handlers."""
+    made = await Driver.open(session, site)
+    try:
+        yield made
+    finally:
+        await made.close()
+
+
