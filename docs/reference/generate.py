@@ -137,8 +137,9 @@ def _path(row: tuple[str, str, str]) -> str:
 
 
 def _routes(method: MethodDescriptor) -> list[str]:
+    rule = http_pb2.HttpRule()
     # googleapis-common-protos types its extension as a plain FieldDescriptor.
-    rule: http_pb2.HttpRule = method.GetOptions().Extensions[annotations_pb2.http]  # pyright: ignore
+    rule.CopyFrom(method.GetOptions().Extensions[annotations_pb2.http])  # pyright: ignore[reportArgumentType]
     socket = method.GetOptions().Extensions[options_pb2.method].websocket
     found = [f"{verb.upper()} {getattr(rule, verb)}" for verb in VERBS if getattr(rule, verb)]
     return found + ([f"WS {socket}"] if socket else [])
