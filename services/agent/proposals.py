@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from google.protobuf import struct_pb2
 from google.protobuf.message import Message
 from hyperkitty.agent.v1.agents_pb2 import ToolCall
-from hyperkitty.operations.v1.errors_pb2 import ErrorCode
 
 from services.kit.capabilities import OperationFacts, operations
-from services.kit.errors import Refusal
 from services.kit.json_values import to_struct
 from services.kit.masking import masked
+from services.kit.validation import refuse_fields
 
 # An entry in the history is at most 2 KiB (SPEC §3); its arguments leave room for the rest.
 _ARGS_BYTES = 1_200
@@ -44,23 +43,14 @@ class Proposal:
         return to_struct(masked(self.args, most_text=_MOST_TEXT), _ARGS_BYTES)
 
 
-def invalid(field: str, message: str) -> Refusal:
-    """invalid_arguments for one field of the action; `field` as in JSON (`args.url`)."""
-    return Refusal(
-        ErrorCode.ERROR_CODE_INVALID_ARGUMENTS,
-        f"{field}: {message}",
-        details={"violations": [{"field": field, "message": message}]},
-    )
-
-
 def read(call: ToolCall) -> Proposal:
     """The proposal in a call; raises Refusal invalid_arguments where no tool or no operation is set."""
     tool = call.WhichOneof("tool")
     if tool is None:
-        raise invalid("tool", "one of browser, search, message is needed")
+        raise refuse_fields([("tool", "one of browser, search, message is needed")])
     operation: Message = getattr(call, tool)
     op = operation.WhichOneof("operation")
     if op is None:
-        raise invalid("op", f"an operation of the tool {tool} is needed")
+        raise refuse_fields([("op", f"an operation of the tool {tool} is needed")])
     args: Message = getattr(operation, op)
     return Proposal(call, tool, op, args, operations()[op] if tool == "browser" else None)
