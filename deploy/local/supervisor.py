@@ -15,11 +15,9 @@ from collections.abc import Callable
 from deploy.local.home import write_private
 from deploy.local.log_file import LogFile
 from deploy.local.part import Part, PartState, SettingsRefused, Start
-from deploy.local.system import System, product_version
+from deploy.local.system import GRACE_SECONDS, System, product_version
 from deploy.processes import Process, StopStage
 
-# Together under the ten seconds in which a stopped system must be gone, each with a second for SIGKILL to act.
-GRACE_SECONDS = {StopStage.DOOR: 2.0, StopStage.SERVICE: 3.5, StopStage.STORE: 1.0}
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 

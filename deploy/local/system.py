@@ -15,10 +15,14 @@ from pathlib import Path
 from deploy.local import nats, ports
 from deploy.local.home import Home, HomeRefused, write_private
 from deploy.local.part import Start
-from deploy.processes import GRPC_PORT, NATS, REST_PORT, Process
+from deploy.processes import GRPC_PORT, NATS, REST_PORT, Process, StopStage
 
 TREE = Path(__file__).resolve().parents[2]
 TOKEN_BYTES = 32
+# Together under the ten seconds in which a stopped system must be gone, each with a second for SIGKILL to act.
+GRACE_SECONDS = {StopStage.DOOR: 2.0, StopStage.SERVICE: 3.5, StopStage.STORE: 1.0}
+# What a process keeps of its grace for closing up once its calls have ended.
+CLOSING_SECONDS = 0.7
 KEYS_SECONDS = 20
 
 
@@ -67,7 +71,9 @@ class System:
 
     def environment_of(self, process: Process) -> Mapping[str, str]:
         """The shared environment, and what only this process may have: its key and its credentials."""
+        drain_seconds = GRACE_SECONDS[process.stops] - CLOSING_SECONDS
         own = {
+            "HYPERKITTY_DRAIN_MS": str(round(drain_seconds * 1000)),
             "HYPERKITTY_NATS_CREDENTIALS": str(self.home.credentials(process.name)),
             "HYPERKITTY_IDENTITY_KEY": str(self.home.private_keys / f"{process.name}.pem"),
         }
