@@ -54,7 +54,9 @@ def linked_services() -> list[ServiceDescriptor]:
 
 def _rpc(method: MethodDescriptor) -> Rpc:
     service = method.containing_service
-    options = method.GetOptions().Extensions[options_pb2.method]
+    # A copy: what GetOptions returns belongs to the descriptor.
+    options = options_pb2.MethodOptions()
+    options.CopyFrom(method.GetOptions().Extensions[options_pb2.method])
     area = service.file.package.split(".")[1] if "." in service.file.package else service.file.package
     return Rpc(
         path=f"/{service.full_name}/{method.name}",

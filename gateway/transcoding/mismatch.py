@@ -49,12 +49,12 @@ class Mismatch(Exception):
     def refusal(self) -> Refusal:
         """As the caller is told."""
         path = self.path
-        facts: dict[str, JsonValue] = {"field": path, "message": self.problem}
+        facts: dict[str, JsonValue] = {"field": path, "problem": self.problem}
         facts.update({key: value for key, value in (("expected", self.expected), ("got", self.got)) if value})
         if self.near:
             facts["near"] = self.near
         message = f"{path}: {self.problem}" if path else self.problem
-        return Refusal(ErrorCode.ERROR_CODE_INVALID_ARGUMENTS, message, details={"violations": [facts]})
+        return Refusal(ErrorCode.ERROR_CODE_INVALID_ARGUMENTS, message, details={"fields": [facts]})
 
 
 def wrong_type(expected: str, value: object) -> Mismatch:

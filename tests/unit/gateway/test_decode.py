@@ -166,7 +166,7 @@ def test_wrong_types(
         assert mismatch.got == got
     refusal = mismatch.refusal()
     assert refusal.code == ErrorCode.ERROR_CODE_INVALID_ARGUMENTS
-    (violation,) = cast("list[dict[str, object]]", refusal.details["violations"])
+    (violation,) = cast("list[dict[str, object]]", refusal.details["fields"])
     assert violation["field"] == mismatch.path
     # It can be told whatever was in it.
     json.dumps(refusal.details, ensure_ascii=False).encode()

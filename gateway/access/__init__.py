@@ -1,0 +1,1 @@
+"""Who may call: tokens, scopes, hosts and origins (SPEC §11)."""

@@ -1,0 +1,1 @@
+"""Calls to the services: channels, deadlines, ids."""
