@@ -68,8 +68,8 @@ demo: setup ## The demonstration agent on a fresh home, step by step.
 check: setup lint types architecture unit ## Format, lint, types, imports, contract, dead code, architecture, unit tests.
 
 lint:
-	@$(BIN)/ruff format --check --quiet . || { echo "run: $(BIN)/ruff format ." >&2; exit 1; }
-	$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --check --quiet --output-format concise . || { echo "run: $(BIN)/ruff format ." >&2; exit 1; }
+	$(BIN)/ruff check --quiet --output-format concise .
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/buf lint build/contract.binpb --path hyperkitty
 	$(BIN)/python proto/breaking.py
