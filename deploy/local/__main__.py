@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -28,14 +29,15 @@ def main() -> int:
         os.execv(sys.executable, [sys.executable, "-m", "deploy.local", "up", "--home", str(root)])
     try:
         home = homes.prepare(root)
-        lock = homes.lock(home)
-        home.state_file.unlink(missing_ok=True)
-        system = assemble(home, TABLE)
+        with homes.lock(home):
+            home.state_file.unlink(missing_ok=True)
+            try:
+                return asyncio.run(run(assemble(home, TABLE)))
+            finally:
+                shutil.rmtree(home.runtime, ignore_errors=True)
     except (homes.HomeRefused, PortRefused, NatsMissing) as refusal:
         print(f"hyperkitty up: {refusal}", file=sys.stderr)
         return 1
-    with lock:
-        return asyncio.run(run(system))
 
 
 async def run(system: System) -> int:

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import json
 import os
-import shutil
 import signal
 import sys
 import time
@@ -76,7 +75,6 @@ class Supervisor:
         for stage in StopStage:
             members = [self._parts[process.name] for process in self._system.table if process.stops == stage]
             await asyncio.gather(*(part.stop(GRACE_SECONDS[stage]) for part in members))
-        shutil.rmtree(self._system.home.runtime, ignore_errors=True)
         self._say("stopped")
 
     def _kill_all(self) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -29,11 +30,18 @@ def main() -> int:
     faults = dict(fault.split("=") for fault in arguments.fault)
     try:
         home = homes.prepare(arguments.home.resolve())
-        lock = homes.lock(home)
-        system = assemble(home, TABLE)
+        with homes.lock(home):
+            try:
+                return asyncio.run(run(assemble(home, TABLE), faults))
+            finally:
+                shutil.rmtree(home.runtime, ignore_errors=True)
     except (homes.HomeRefused, PortRefused) as refusal:
         print(f"hyperkitty up: {refusal}", file=sys.stderr)
         return 1
+
+
+async def run(system: System, faults: dict[str, str]) -> int:
+    """As `up` does, with stand-ins for all but NATS."""
 
     def start_of(process: Process) -> Start:
         start = system.start_of(process)
@@ -42,11 +50,7 @@ def main() -> int:
         module = "tests.system.supervisor.standin"
         return replace(start, command=[sys.executable, "-m", module, process.name, faults.get(process.name, "none")])
 
-    async def run(system: System) -> int:
-        return await Supervisor(system, start_of).run()
-
-    with lock:
-        return asyncio.run(run(system))
+    return await Supervisor(system, start_of).run()
 
 
 if __name__ == "__main__":
