@@ -14,6 +14,7 @@ from hyperkitty.agent.v1.agents_pb2 import AgentAction
 
 from services.agent.proposals import Proposal
 from services.agent.records import ActionEntry
+from services.kit.errors import Refusal, reason
 
 OK = "ok"
 _MOST_ARTIFACTS = 20
@@ -76,3 +77,9 @@ def _can_name(descriptor: Descriptor) -> bool:
             return True
         waiting += [field.message_type for field in each.fields if field.message_type is not None]
     return False
+
+
+def failed(action: AgentAction, refusal: Refusal) -> ActionEntry:
+    """The entry of an action that ended with an error."""
+    action.outcome = reason(refusal.code)
+    return ActionEntry(action)

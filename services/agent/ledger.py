@@ -12,6 +12,7 @@ from hyperkitty.operations.v1.errors_pb2 import ErrorCode
 from services.agent.records import ActionEntry, AgentRecord, Claim, action_key, agent_key, fold, key_of_claim
 from services.kit.clock import Clock
 from services.kit.errors import Refusal
+from services.kit.identity import is_system
 from services.kit.paging import DEFAULT_SIZE, page_of
 from services.kit.store import Entry, KeyExists, Store
 from services.kit.tokens import encode_token
@@ -33,7 +34,7 @@ class Standing:
 
 def sees_all(identity: CallerIdentity) -> bool:
     """Whether a caller sees every tenant: root, and the services themselves."""
-    return identity.scopes.root or identity.token_id.startswith("system:")
+    return identity.scopes.root or is_system(identity)
 
 
 def may_see(identity: CallerIdentity, agent_id: str) -> bool:
@@ -78,9 +79,17 @@ class Ledger:
             raise Refusal(ErrorCode.ERROR_CODE_NOT_FOUND, f"agent {agent.agent_id} is no longer kept")
         return await self._standing(found)
 
+    def visible(self, identity: CallerIdentity, agent: Agent) -> bool:
+        """Whether a caller may see the agent."""
+        return may_see(identity, agent.agent_id) and (sees_all(identity) or identity.tenant == agent.tenant)
+
+    def as_of_now(self, standing: Standing) -> Standing:
+        """The same standing with its usage measured again."""
+        return Standing(fold(standing.record, None, self._clock.now_ms()), standing.revision)
+
     async def _standing(self, found: Entry[AgentRecord]) -> Standing:
         claim = found.value.claim
-        ended = None if claim is None else await self._actions.get(key_of_claim(found.value, claim))
+        ended = None if claim is None else await self._actions.get(key_of_claim(found.value.agent, claim))
         return Standing(fold(found.value, ended.value if ended else None, self._clock.now_ms()), found.revision)
 
     async def write(self, standing: Standing, record: AgentRecord) -> Standing:
@@ -88,10 +97,10 @@ class Ledger:
         key = agent_key(record.agent.tenant, record.agent.agent_id)
         return Standing(record, await self._agents.update(key, record, standing.revision))
 
-    async def end(self, record: AgentRecord, claim: Claim, entry: ActionEntry) -> bool:
-        """Decides the outcome of a claim; False where it was decided before."""
+    async def end(self, agent: Agent, claim: Claim, entry: ActionEntry) -> bool:
+        """Decides the outcome of an agent's claim; False where it was decided before."""
         try:
-            await self._actions.create(key_of_claim(record, claim), entry)
+            await self._actions.create(key_of_claim(agent, claim), entry)
         except KeyExists:
             return False
         return True

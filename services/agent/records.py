@@ -94,9 +94,9 @@ def action_key(tenant: str, agent_id: str, number: int) -> str:
     return f"{encode_token(tenant)}.{agent_id}.{number:010d}"
 
 
-def key_of_claim(record: AgentRecord, claim: Claim) -> str:
+def key_of_claim(agent: Agent, claim: Claim) -> str:
     """Where the entry of an agent's claim stands once it has ended."""
-    return action_key(record.agent.tenant, record.agent.agent_id, claim.action.fencing_number)
+    return action_key(agent.tenant, agent.agent_id, claim.action.fencing_number)
 
 
 def fold(record: AgentRecord, entry: ActionEntry | None, now_ms: int) -> AgentRecord:

@@ -7,18 +7,21 @@ from collections import OrderedDict
 from weakref import WeakValueDictionary
 
 from hyperkitty.agent.v1.agent_service_pb2 import ActResponse
+from hyperkitty.agent.v1.agents_pb2 import Agent
 
 from services.agent.ledger import Standing
+from services.agent.records import Claim
 from services.kit.errors import Refusal
 
 MOST_REMEMBERED = 4_096
 
 
 class Running:
-    """An action that this process runs."""
+    """An action that this process runs. `agent`: as of its claim."""
 
-    def __init__(self, action_id: str) -> None:
-        self.action_id = action_id
+    def __init__(self, agent: Agent, claim: Claim) -> None:
+        self.agent = agent
+        self.claim = claim
         self.started = False
         """Its intent is on the log: the agent waits. Before, it executes."""
         self.stopped: Refusal | None = None

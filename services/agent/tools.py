@@ -19,10 +19,10 @@ from hyperkitty.search.v1.search_pb2 import SearchQuery
 from hyperkitty.search.v1.search_service_pb2 import GetSearchResultRequest, StartSearchRequest
 from hyperkitty.search.v1.search_service_pb2_grpc import SearchServiceStub
 
+from services.agent.limits import ACTION_SECONDS
 from services.agent.proposals import Proposal
 from services.agent.records import Claim
-from services.kit import errors
-from services.kit.deadlines import current_budget
+from services.kit import deadlines, errors
 from services.kit.identity import calling_as
 
 _EXECUTE = "/hyperkitty.browser.v1.BrowserService/Execute"
@@ -42,9 +42,14 @@ class Tools:
         self._search = SearchServiceStub(search)
         self._messaging = MessagingServiceStub(messaging)
 
-    async def run(self, agent: Agent, claim: Claim, proposal: Proposal, actor: str) -> ActResponse:
-        """One action, to its end or to the budget's. `actor`: token of whoever decided it."""
-        identity = _delegated(agent, claim, actor)
+    async def run(self, agent: Agent, claim: Claim, proposal: Proposal) -> ActResponse:
+        """One action, to its end or to the end of its time: 45 s, or what the caller left of them."""
+        with deadlines.within(ACTION_SECONDS) as budget:
+            async with budget.limit():
+                return await self._run(agent, claim, proposal)
+
+    async def _run(self, agent: Agent, claim: Claim, proposal: Proposal) -> ActResponse:
+        identity = _delegated(agent, claim)
         try:
             if proposal.tool == "browser":
                 return await self._execute(identity, claim, proposal)
@@ -72,7 +77,7 @@ class Tools:
         with _for(identity, _START_SEARCH):
             job = (await self._search.StartSearch(StartSearchRequest(query=bounded))).job
         with _for(identity, _SEARCH_RESULT):
-            wait_ms = round(current_budget().left() * 1000)
+            wait_ms = round(deadlines.current_budget().left() * 1000)
             answer = await self._search.GetSearchResult(GetSearchResultRequest(job_id=job.job_id, wait_ms=wait_ms))
         return ActResponse(action_id=claim.action.action_id, search=answer.outcome)
 
@@ -95,13 +100,13 @@ class Tools:
         return ActResponse(action_id=claim.action.action_id, messages=page)
 
 
-def _delegated(agent: Agent, claim: Claim, actor: str) -> CallerIdentity:
+def _delegated(agent: Agent, claim: Claim) -> CallerIdentity:
     delegation = Delegation(
         grants=agent.capabilities,
         action_id=claim.action.action_id,
         fencing_number=claim.action.fencing_number,
     )
-    return CallerIdentity(tenant=agent.tenant, token_id=actor, agent_id=agent.agent_id, delegation=delegation)
+    return CallerIdentity(tenant=agent.tenant, token_id=claim.actor, agent_id=agent.agent_id, delegation=delegation)
 
 
 @contextmanager

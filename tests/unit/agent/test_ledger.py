@@ -101,8 +101,8 @@ async def test_an_outcome_is_decided_once(ledger: Ledger) -> None:
     standing, claim = await claimed(ledger)
     ok = ActionEntry(AgentAction(action_id=claim.action.action_id, outcome="ok"))
     assert (await ledger.find(ROOT, standing.agent.agent_id)).agent.state == states.WAITING
-    assert await ledger.end(standing.record, claim, ok)
-    assert not await ledger.end(standing.record, claim, ActionEntry(AgentAction(outcome="interrupted")))
+    assert await ledger.end(standing.agent, claim, ok)
+    assert not await ledger.end(standing.agent, claim, ActionEntry(AgentAction(outcome="interrupted")))
     after = await ledger.find(ROOT, standing.agent.agent_id)
     assert after.agent.state == states.PLANNING
     assert [action.outcome for action in await ledger.history(after.agent, range(1, 2))] == ["ok"]
@@ -119,5 +119,5 @@ async def test_what_recovery_has_to_look_at(ledger: Ledger) -> None:
     await made(ledger)
     standing, claim = await claimed(ledger)
     assert [each.agent.agent_id for each in await ledger.unsettled()] == [standing.agent.agent_id]
-    await ledger.end(standing.record, claim, ActionEntry(AgentAction(outcome="ok")))
+    await ledger.end(standing.agent, claim, ActionEntry(AgentAction(outcome="ok")))
     assert await ledger.unsettled() == []
