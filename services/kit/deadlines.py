@@ -79,3 +79,19 @@ def within(seconds: float) -> Generator[Budget]:
         yield budget
     finally:
         _current.reset(token)
+
+
+@contextmanager
+def apart(seconds: float) -> Generator[Budget]:
+    """A budget of its own, whatever is left of the caller's: for the record, which outlives the call."""
+    budget = Budget(seconds)
+    token = _current.set(budget)
+    try:
+        yield budget
+    finally:
+        _current.reset(token)
+
+
+def use(budget: Budget) -> None:
+    """Makes it the budget of the current task from here on."""
+    _current.set(budget)

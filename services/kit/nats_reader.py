@@ -135,7 +135,7 @@ class OrderedReader:
 
     async def open(self) -> None:
         """Makes the consumer. Raises StreamUnavailable."""
-        client = self._connection.client
+        client, jetstream = self._connection.client, self._connection.jetstream
         self._stale = False
         inbox = client.new_inbox()
         consumer = _Consumer(inbox.rsplit(".", 1)[1], inbox)
@@ -145,10 +145,12 @@ class OrderedReader:
             consumer.signal.set()
 
         try:
-            add = self._connection.jetstream.add_consumer  # pyright: ignore[reportUnknownMemberType]
-            info = await add(self._stream, self._config(consumer.name))
-            subscribe = client.subscribe  # pyright: ignore[reportUnknownMemberType]
-            consumer.subscription = await subscribe(inbox, cb=arrived)
+            info = await jetstream.add_consumer(  # pyright: ignore[reportUnknownMemberType]
+                self._stream, self._config(consumer.name)
+            )
+            consumer.subscription = await client.subscribe(  # pyright: ignore[reportUnknownMemberType]
+                inbox, cb=arrived
+            )
         except (nats.errors.Error, nats.js.errors.Error, OSError) as error:
             raise StreamUnavailable(f"{self._stream}: {type(error).__name__}: {error}") from error
         self._consumer = consumer

@@ -102,6 +102,11 @@ class CommonSettings(Section):
         description="Directory of the public keys, `<service>.pub` (PEM).",
         json_schema_extra={"default_text": "<home>/keys"},
     )
+    tls_dir: Path | None = Field(
+        default=None,
+        description="Directory with tls.crt, tls.key and ca.crt for mutual TLS between services on TCP.",
+        json_schema_extra={"default_text": "none: Unix sockets or loopback only"},
+    )
     spool_dir: Path = Field(
         default_factory=_in_home("spool"),
         description="Directory of what could not be written to the event log yet.",
