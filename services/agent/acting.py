@@ -15,6 +15,7 @@ from hyperkitty.auth.v1.identity_pb2 import CallerIdentity
 from hyperkitty.operations.v1.errors_pb2 import ErrorCode
 
 from services.agent import checks, effects, limits, proposals, states
+from services.agent.aftermath import COMPLETED_EVENT, FAILED_EVENT, facts_of
 from services.agent.ledger import Standing
 from services.agent.lives import Lives, about, changed_meanwhile, copied
 from services.agent.outliving import outlive
@@ -96,8 +97,8 @@ class Acting:
             "agent.action.started",
             subject=claim.action.action_id,
             session_id=claim.session_id,
-            data=_facts(claim.action),
-            failed="agent.action.failed",
+            data=facts_of(claim.action),
+            failed=FAILED_EVENT,
         )
         claimed, published = await asyncio.gather(
             self._lives.ledger.write(standing, _claiming(standing, claim)), intent, return_exceptions=True
@@ -157,13 +158,13 @@ class Acting:
         action = self._ended(running.claim)
         if isinstance(outcome, Refusal):
             entry = effects.failed(action, outcome)
-            category = "agent.action.failed"
+            category = FAILED_EVENT
         else:
             entry = effects.succeeded(action, proposal, outcome)
-            category = "agent.action.completed"
-        facts = {**_facts(action), "duration_ms": action.duration_ms, "outcome": action.outcome}
+            category = COMPLETED_EVENT
+        facts = {**facts_of(action), "duration_ms": action.duration_ms, "outcome": action.outcome}
         if isinstance(outcome, Refusal):
-            facts["message"] = outcome.message
+            facts["code"], facts["message"] = action.outcome, outcome.message
         session_id = running.claim.session_id or next(iter(entry.opened), "")
         record.outcome(category, subject=action.action_id, session_id=session_id, data=facts)
         await self._settle(slot, running, entry)
@@ -241,12 +242,3 @@ def _claiming(standing: Standing, claim: Claim) -> AgentRecord:
     agent.started_at_ms = agent.started_at_ms or claim.action.started_at_ms
     agent.updated_at_ms = claim.action.started_at_ms
     return AgentRecord(agent, claim, standing.record.sessions)
-
-
-def _facts(action: AgentAction) -> dict[str, JsonValue]:
-    return {
-        "tool": action.tool,
-        "op": action.op,
-        "args": from_struct(action.args),
-        "fencing_number": action.fencing_number,
-    }

@@ -16,7 +16,7 @@ from hyperkitty.operations.v1.errors_pb2 import ErrorCode
 
 from services.agent.lives import Lives
 from services.agent.records import AgentRecord
-from services.kit import deadlines, errors, logs
+from services.kit import deadlines, logs
 from services.kit.errors import Refusal
 from services.kit.store import RevisionMismatch, StoreUnavailable
 
@@ -68,12 +68,11 @@ class Closing:
                 with deadlines.apart(_CALL_SECONDS):
                     await self._browser.CloseSession(request)
                 return True
-            except grpc.aio.AioRpcError as failure:
-                refusal = errors.from_rpc_error(failure, "browser")
-            if refusal.code in _GONE:
-                return True
-            log.info("session_not_closed", session_id=session_id, reason=str(refusal))
+            except Refusal as refusal:
+                if refusal.code in _GONE:
+                    return True
+                log.info("session_not_closed", session_id=session_id, reason=str(refusal))
             if pause is not None:
-                # Nothing tells when the browser service is back; asking again after a while does.
+                # Nothing tells when the browser service can close it; asking again after a while does.
                 await asyncio.sleep(pause)
         return False

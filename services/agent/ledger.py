@@ -32,6 +32,16 @@ class Standing:
         return self.record.agent
 
 
+@dataclass(frozen=True)
+class Left:
+    """What an earlier process left: an agent, its last claim, that claim's entry once it has ended, open sessions."""
+
+    agent: Agent
+    claim: Claim | None
+    entry: ActionEntry | None
+    sessions: tuple[str, ...]
+
+
 def sees_all(identity: CallerIdentity) -> bool:
     """Whether a caller sees every tenant: root, and the services themselves."""
     return identity.scopes.root or is_system(identity)
@@ -139,10 +149,16 @@ class Ledger:
         standings = await asyncio.gather(*(self._standing(each) for each in found if each is not None))
         return [each.agent for each in standings]
 
-    async def unsettled(self) -> list[Standing]:
-        """Agents with an action that has no outcome, or that ended with sessions still open; for recovery."""
-        standings = [await self._standing(found) for found in await self._agents.entries()]
-        return [each for each in standings if each.record.claim is not None or each.record.sessions]
+    async def left(self) -> list[Left]:
+        """What a starting service has to look at: agents with an action since their last change, or open sessions."""
+        found: list[Left] = []
+        for stored in await self._agents.entries():
+            record = stored.value
+            ended = None if record.claim is None else await self._actions.get(key_of_claim(record.agent, record.claim))
+            entry = ended.value if ended else None
+            if record.claim is not None or record.sessions:
+                found.append(Left(record.agent, record.claim, entry, fold(record, entry, 0).sessions))
+        return found
 
 
 def _id_of(key: str) -> str:

@@ -9,16 +9,15 @@ from hyperkitty.auth.v1.identity_pb2 import CallerIdentity
 from hyperkitty.operations.v1.errors_pb2 import ErrorCode
 
 from services.agent import states
+from services.agent.aftermath import INTERRUPTED, aftermath
 from services.agent.ledger import Ledger, Standing
 from services.agent.records import ActionEntry, AgentRecord, Claim
 from services.agent.slots import Slot, Slots
-from services.kit import record
 from services.kit.clock import Clock
-from services.kit.errors import Refusal, reason
+from services.kit.errors import Refusal
 from services.kit.operations import current_operation
+from services.kit.recorder import Recorder
 from services.kit.store import RevisionMismatch
-
-_INTERRUPTED = reason(ErrorCode.ERROR_CODE_INTERRUPTED)
 
 
 def stopped(agent: Agent) -> Refusal:
@@ -64,8 +63,9 @@ def about(agent: Agent) -> None:
 class Lives:
     """The agents that this instance works on. `owner` names the instance in the claims it makes."""
 
-    def __init__(self, ledger: Ledger, clock: Clock, owner: str) -> None:
+    def __init__(self, ledger: Ledger, recorder: Recorder, clock: Clock, owner: str) -> None:
         self.ledger = ledger
+        self._recorder = recorder
         self.slots = Slots()
         self.clock = clock
         self.owner = owner
@@ -106,19 +106,9 @@ class Lives:
         """Settles an action whose service died: its failure is published, then decided (SPEC §9)."""
         action = AgentAction()
         action.CopyFrom(claim.action)
-        action.outcome = _INTERRUPTED
+        action.outcome = INTERRUPTED
         action.duration_ms = max(0, self.clock.now_ms() - action.started_at_ms)
-        await record.emit(
-            "agent.action.failed",
-            subject=action.action_id,
-            tenant=standing.agent.tenant,
-            session_id=claim.session_id,
-            agent_id=standing.agent.agent_id,
-            operation_id=claim.operation_id,
-            request_id=claim.request_id,
-            actor=claim.actor,
-            data={"code": _INTERRUPTED, "message": "the agent service died during the action", "op": action.op},
-        )
+        await self._recorder.write(*aftermath(standing.agent, claim, action, self.clock.now_ms()))
         await self.ledger.end(standing.agent, claim, ActionEntry(action))
         return await self.ledger.again(standing.agent)
 

@@ -74,3 +74,7 @@ class Slots:
     def present(self, agent_id: str) -> Slot | None:
         """The agent's slot where it is remembered."""
         return self._held.get(agent_id)
+
+    def running(self) -> int:
+        """How many actions run now."""
+        return sum(1 for slot in self._held.values() if slot.running is not None)

@@ -22,7 +22,7 @@ from hyperkitty.search.v1.search_service_pb2_grpc import SearchServiceStub
 from services.agent.limits import ACTION_SECONDS
 from services.agent.proposals import Proposal
 from services.agent.records import Claim
-from services.kit import deadlines, errors
+from services.kit import deadlines
 from services.kit.identity import calling_as
 
 _EXECUTE = "/hyperkitty.browser.v1.BrowserService/Execute"
@@ -50,15 +50,12 @@ class Tools:
 
     async def _run(self, agent: Agent, claim: Claim, proposal: Proposal) -> ActResponse:
         identity = _delegated(agent, claim)
-        try:
-            if proposal.tool == "browser":
-                return await self._execute(identity, claim, proposal)
-            if isinstance(proposal.args, SearchQuery):
-                left = agent.limits.max_search_iterations - agent.usage.search_iterations
-                return await self._run_search(identity, claim, proposal.args, left)
-            return await self._message(identity, claim, proposal)
-        except grpc.aio.AioRpcError as failure:
-            raise errors.from_rpc_error(failure, proposal.tool) from failure
+        if proposal.tool == "browser":
+            return await self._execute(identity, claim, proposal)
+        if isinstance(proposal.args, SearchQuery):
+            left = agent.limits.max_search_iterations - agent.usage.search_iterations
+            return await self._run_search(identity, claim, proposal.args, left)
+        return await self._message(identity, claim, proposal)
 
     async def _execute(self, identity: CallerIdentity, claim: Claim, proposal: Proposal) -> ActResponse:
         operation = BrowserOperation()

@@ -241,7 +241,7 @@ async def test_a_restart_settles_what_was_running_and_the_fence_rises(world: Wor
     assert await restarted.state(agent_id) == "planning"
     assert [each.outcome for each in await restarted.history(agent_id)] == ["interrupted"]
     failed = (await restarted.events())[-1]
-    assert (failed.category, from_struct(failed.data)["code"]) == ("agent.action.failed", "interrupted")
+    assert (failed.category, from_struct(failed.data)["outcome"]) == ("agent.action.failed", "interrupted")
     assert failed.operation_id == world.tools.claims[0].operation_id
     await restarted.act(agent_id, CLICK)
     assert [claim.action.fencing_number for claim in restarted.tools.claims] == [2]

@@ -118,6 +118,9 @@ async def test_two_writers_of_one_record_are_told_apart(ledger: Ledger) -> None:
 async def test_what_recovery_has_to_look_at(ledger: Ledger) -> None:
     await made(ledger)
     standing, claim = await claimed(ledger)
-    assert [each.agent.agent_id for each in await ledger.unsettled()] == [standing.agent.agent_id]
-    await ledger.end(standing.agent, claim, ActionEntry(AgentAction(outcome="ok")))
-    assert await ledger.unsettled() == []
+    [left] = await ledger.left()
+    assert (left.agent.agent_id, left.claim, left.entry) == (standing.agent.agent_id, claim, None)
+    entry = ActionEntry(AgentAction(outcome="ok"), opened=("sess_1",))
+    await ledger.end(standing.agent, claim, entry)
+    [left] = await ledger.left()
+    assert (left.entry, left.sessions) == (entry, ("sess_1",))
