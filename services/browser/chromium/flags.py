@@ -15,6 +15,7 @@ DEFAULT_WINDOW = (1280, 720)
 _SILENT = (
     "--disable-background-networking",  # variations, safe browsing lists, extension updates, prediction
     "--disable-component-update",
+    "--component-updater=url-source=about:blank",  # the switch above leaves what is asked "on demand" at start
     "--disable-client-side-phishing-detection",
     "--disable-sync",
     "--disable-domain-reliability",  # reports of failed requests

@@ -124,3 +124,7 @@ class DownloadProgress(Event):
     received_bytes: float
     state: str
     file_path: str | None = None
+
+
+class Crash(Command[Empty]):
+    METHOD: ClassVar[str] = "Browser.crash"
