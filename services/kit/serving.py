@@ -49,16 +49,19 @@ def service_names(servicers: Sequence[Servicer]) -> list[str]:
 
 
 class Server:
-    """A gRPC server that says when it is ready and ends gracefully."""
+    """A gRPC server that says when it is ready and ends gracefully.
 
-    def __init__(self, servicers: Sequence[Servicer], around: Surroundings) -> None:
+    Without `around` nothing is checked here: the gateway's front, whose handlers check tokens themselves.
+    """
+
+    def __init__(self, servicers: Sequence[Servicer], around: Surroundings | None) -> None:
         self._around = around
         self._names = service_names(servicers)
         methods: dict[str, MethodFacts] = {}
         for name in self._names:
             methods.update({method.path: method for method in methods_of(name)})
         self._server = grpc.aio.server(
-            interceptors=[KitInterceptor(around, methods)],
+            interceptors=[KitInterceptor(around, methods)] if around is not None else [],
             options=[
                 *COMMON_OPTIONS,
                 ("grpc.so_reuseport", 0),
@@ -96,10 +99,11 @@ class Server:
         for name in ("", *self._names):
             await self._health.set(name, status)
 
-    async def serve(self) -> None:
-        """SERVING, and the supervisor is told."""
+    async def serve(self, *, announce: bool = True) -> None:
+        """SERVING, and the supervisor is told (`announce`)."""
         await self._set_health(_SERVING)
-        notify_ready()
+        if announce:
+            notify_ready()
 
     async def refuse_new(self) -> None:
         """NOT_SERVING, for good; calls in flight go on."""
@@ -107,7 +111,8 @@ class Server:
 
     async def drain(self, grace: float) -> None:
         """Takes no new calls, ends endless streams, waits up to `grace` seconds for the rest, cancels them then."""
-        self._around.drain()
+        if self._around is not None:
+            self._around.drain()
         await self._server.stop(grace)
 
 

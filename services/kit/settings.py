@@ -86,6 +86,7 @@ class CommonSettings(Section):
     search_target: str = _target("search")
     messaging_target: str = _target("messaging")
     health_target: str = _target("health")
+    gateway_target: str = _target("gateway")
     nats_url: str = Field(default="nats://127.0.0.1:4222", description="Where NATS listens.")
     nats_credentials: Path | None = Field(
         default=None,
@@ -144,6 +145,11 @@ class GatewaySettings(Section):
 
     rest_port: int = Field(default=8420, ge=1, le=65535, description="Port of REST, WebSocket, frontend and MCP.")
     grpc_port: int = Field(default=8421, ge=1, le=65535, description="Port of gRPC.")
+    allowed_hosts: str = Field(
+        default="",
+        description="Names under which the gateway is called beside loopback's, separated by commas.",
+        json_schema_extra={"default_text": "none"},
+    )
 
 
 class SearchSettings(Section):
