@@ -217,4 +217,4 @@ def test_a_contract_built_at_run_time() -> None:
 )
 def test_a_rule_that_cannot_be_served_as_it_is_written_is_a_fault(name: str, rule: str, message: str) -> None:
     with pytest.raises(FormError, match=message):
-        router_of(routes(rpcs([widget_service(**{name: rule})])))
+        router_of(routes(rpcs([widget_service({name: rule})])))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, cast
 
 from google.api import annotations_pb2  # pyright: ignore[reportMissingTypeStubs]
 from google.protobuf import descriptor_pb2, descriptor_pool, struct_pb2, text_format
 from google.protobuf.descriptor import ServiceDescriptor
 from hyperkitty.options.v1 import options_pb2
-
-_STRUCT = struct_pb2.DESCRIPTOR
 
 _MESSAGES = """
 name: "widgets/v1/widgets.proto"
@@ -67,18 +66,32 @@ _BINDINGS = {
 }
 
 
-def widget_service(package: str = "hyperkitty.browser.widgets", **bindings: str) -> ServiceDescriptor:
-    """The service, in a pool of its own. `bindings`: http rules in text format that replace the usual ones."""
+def widget_service(bindings: Mapping[str, str] | None = None, *, in_default_pool: bool = False) -> ServiceDescriptor:
+    """The service. `bindings`: http rules in text format that replace the usual ones.
+
+    Servers of kit look their services up in the default pool; everybody else takes a pool of its own.
+    """
+    package = "hyperkitty.widgets.v1"
+    default = descriptor_pool.Default()
+    if in_default_pool and _is_in(default, package):
+        return default.FindServiceByName(f"{package}.WidgetService")
     file = text_format.Parse(_MESSAGES % {"package": package}, descriptor_pb2.FileDescriptorProto())
     for method in file.service[0].method:
         options = method.options.Extensions[options_pb2.method]
         options.scope = options_pb2.SCOPE_SERVICE
         options.operation = method.name == "ShapeWidget"
         rule = method.options.Extensions[cast("Any", annotations_pb2).http]
-        text_format.Parse({**_BINDINGS, **bindings}[method.name], rule)
-    pool = descriptor_pool.DescriptorPool()
-    struct = descriptor_pb2.FileDescriptorProto()
-    _STRUCT.CopyToProto(struct)
-    pool.Add(struct)  # pyright: ignore[reportDeprecated]
-    pool.Add(file)  # pyright: ignore[reportDeprecated]
+        text_format.Parse({**_BINDINGS, **(bindings or {})}[method.name], rule)
+    pool = default if in_default_pool else descriptor_pool.DescriptorPool()
+    if not in_default_pool:
+        pool.AddSerializedFile(struct_pb2.DESCRIPTOR.serialized_pb)
+    pool.AddSerializedFile(file.SerializeToString())
     return pool.FindServiceByName(f"{package}.WidgetService")
+
+
+def _is_in(pool: descriptor_pool.DescriptorPool, package: str) -> bool:
+    try:
+        pool.FindServiceByName(f"{package}.WidgetService")
+    except KeyError:
+        return False
+    return True

@@ -1,0 +1,1 @@
+"""The gRPC front: every service of the contract, behind a token."""

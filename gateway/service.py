@@ -1,0 +1,82 @@
+"""Putting the gateway together: one contract, one door, two fronts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gateway.access.denials import CATEGORY, Denials
+from gateway.access.door import Door
+from gateway.access.origins import HostRules
+from gateway.access.rights import AuthTable
+from gateway.access.tokens import Authenticator, TokenError, read_root_token
+from gateway.calls.backends import Backends
+from gateway.contract import GATEWAY, linked_services, rpcs
+from gateway.rpc.proxy import proxied
+from gateway.web.front import Front
+from gateway.web.pages import PROBES, Pages
+from gateway.web.readiness import Readiness
+from gateway.web.server import WebServer, listen_on
+from services.kit import record
+from services.kit.config import SettingsError
+from services.kit.json_values import JsonValue
+from services.kit.run import Kit, Service
+from services.kit.serving import Server
+from services.kit.settings import GatewaySettings, load
+
+HOST = "127.0.0.1"
+
+
+@dataclass
+class _Fronts:
+    """The two servers that face callers."""
+
+    kit: Kit
+    web: WebServer
+    rpc: Server
+    rpc_port: int
+
+    async def ready(self) -> None:
+        """Takes requests on both ports."""
+        try:
+            await self.rpc.start(f"{HOST}:{self.rpc_port}")
+        except SettingsError as error:
+            raise SettingsError(f"HYPERKITTY_GRPC_PORT: {error}") from None
+        await self.rpc.serve(announce=False)
+        await self.web.start()
+        self.kit.spawn(self._run_web(), "web")
+
+    async def _run_web(self) -> None:
+        await self.web.run()
+        self.kit.request_stop("the web server ended")
+
+    async def drain(self) -> None:
+        """Lets calls end, closes streams with a reason."""
+        await self.rpc.refuse_new()
+        await self.web.stop()
+        await self.rpc.drain(self.kit.settings.drain_ms / 1000)
+
+
+async def build(kit: Kit) -> Service:
+    """The gateway as kit runs it. Raises SettingsError."""
+    settings = load(GatewaySettings)
+    try:
+        root = read_root_token(kit.settings.home)
+    except TokenError as error:
+        raise SettingsError(str(error)) from None
+    contract = rpcs(linked_services())
+    backends = Backends(kit.channel)
+    denials = Denials(_emit, kit.clock)
+    kit.spawn(denials.run(), "denials")
+    hosts = HostRules(settings.allowed_hosts.split(","))
+    door = Door(hosts, Authenticator(root), AuthTable(contract), denials)
+    # The gateway's own services are asked like any other's; whether it serves is what answers.
+    others = {rpc.process for rpc in contract} - {GATEWAY}
+    front = Front(contract, door, backends, Pages(door, Readiness(backends, others)), PROBES)
+    grace = kit.settings.drain_ms / 1000
+    web = WebServer(front, listen_on(HOST, settings.rest_port), grace)
+    fronts = _Fronts(kit, web, Server(proxied(contract, door, backends), None), settings.grpc_port)
+    return Service([], ready=fronts.ready, drain=fronts.drain)
+
+
+async def _emit(request_id: str, data: dict[str, JsonValue]) -> None:
+    await record.emit(CATEGORY, request_id=request_id, data=data)

@@ -1,0 +1,1 @@
+"""HTTP and WebSocket on ASGI: from a request to a call and back."""
