@@ -61,6 +61,9 @@ class NatsConnection:
 
     @property
     def is_connected(self) -> bool:
+        # The client knows of a broken connection before it tells its listeners.
+        if self._connected.is_set() and not self._client.is_connected:
+            self._lose("disconnected")
         return self._connected.is_set()
 
     def on_lost(self, listener: Callable[[], None]) -> Callable[[], None]:
@@ -77,14 +80,16 @@ class NatsConnection:
         """Returns when the connection stands; the caller sets the deadline."""
         await self._connected.wait()
 
+    def _lose(self, reason: str) -> None:
+        if self._connected.is_set() and not self._closing:
+            log.warning("nats_connection_lost", reason=reason)
+        self._connected.clear()
+        for each in list(self._on_lost):
+            each()
+
     def _forget(self, reason: str) -> Callable[[], Awaitable[None]]:
         async def listener() -> None:
-            was_connected = self._connected.is_set()
-            self._connected.clear()
-            if was_connected and not self._closing:
-                log.warning("nats_connection_lost", reason=reason)
-            for each in list(self._on_lost):
-                each()
+            self._lose(reason)
             if reason == "closed" and not self._closing:
                 self.broken.set()
 
