@@ -83,6 +83,10 @@ class Site:
         """Let every /hold answer."""
         self._released.set()
 
+    def hold(self) -> None:
+        """Let /hold wait again."""
+        self._released.clear()
+
     def held(self) -> bool:
         """Wait for the release; whether it came."""
         return self._released.wait(HOLD_SECONDS)

@@ -28,7 +28,7 @@ async def build(kit: Kit) -> Service:
     reports = Reports(_publish)
     kit.spawn(reports.run(), "reports")
     launcher = Launcher(directories, allow_unsandboxed=settings.allow_unsandboxed)
-    starter = Starter(launcher, settings, reports, kit.clock, _own_ports(kit.settings))
+    starter = Starter(launcher, settings, reports, kit.clock, kit.artifacts, _own_ports(kit.settings))
     parts = Parts(
         store=await kit.store("sessions", proto_codec(sessions_pb2.BrowserSession)),
         reports=reports,

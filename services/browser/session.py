@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from hyperkitty.browser.v1 import sessions_pb2 as pb
+from hyperkitty.operations.v1.artifacts_pb2 import Artifact, ArtifactKind
 from hyperkitty.operations.v1.errors_pb2 import ErrorCode
 
 from services.browser.cdp.domains import browser, target
@@ -16,11 +17,13 @@ from services.browser.page.refs import RefNumbers
 from services.browser.reports import Report, Reports
 from services.browser.tab import Tab, released
 from services.kit import logs
+from services.kit.artifacts import Artifacts, NewArtifact
 from services.kit.clock import Clock
 from services.kit.deadlines import current_budget
 from services.kit.errors import Refusal
 from services.kit.ids import new_id
 from services.kit.json_values import JsonValue
+from services.kit.operations import operation_or_none
 
 if TYPE_CHECKING:
     from services.browser.cdp.client import CdpClient
@@ -70,6 +73,7 @@ class Session:
         proxy: EgressProxy,
         reports: Reports,
         clock: Clock,
+        artifacts: Artifacts,
         owner: Owner,
     ) -> None:
         self.owner = owner
@@ -82,6 +86,7 @@ class Session:
         self.chromium = chromium
         self.proxy = proxy
         self.clock = clock
+        self.artifacts = artifacts
         self.refs = RefNumbers()
         self.tabs: dict[str, Tab] = {}
         self.opened_tabs = 0
@@ -118,6 +123,8 @@ class Session:
         initial = await cdp.send(target.GetTargets(), timeout=timeout)
         self._initial = frozenset(info.target_id for info in initial.target_infos)
         await cdp.send(attach, timeout=timeout)
+        # Files are refused until a session keeps them; that one was sent is told all the same.
+        await cdp.send(browser.SetDownloadBehavior(behavior="deny", events_enabled=True), timeout=timeout)
         self.default_user_agent = (await version).user_agent
         self.chromium.on_exit(self._exited)
 
@@ -174,6 +181,19 @@ class Session:
     def report(self, category: str, subject: str, data: Mapping[str, JsonValue] | None = None) -> None:
         """Leave an event that has no caller."""
         self._reports.add(Report(category, subject, self.tenant, self.session_id, self.owner_agent_id, data or {}))
+
+    async def keep(self, kind: ArtifactKind.ValueType, content_type: str, data: bytes) -> Artifact:
+        """Store what the current operation made. Raises Refusal unavailable."""
+        operation = operation_or_none()
+        new = NewArtifact(
+            kind=kind,
+            content_type=content_type,
+            tenant=self.tenant,
+            operation_id=operation.operation_id if operation else "",
+            session_id=self.session_id,
+            agent_id=self.owner_agent_id,
+        )
+        return await self.artifacts.put(data, new)
 
     # tabs
 

@@ -14,6 +14,7 @@ from services.browser.egress.proxy import Blocked, EgressProxy
 from services.browser.policy import egress_policy
 from services.browser.reports import Report, Reports
 from services.browser.session import Owner, Session, SessionPlan
+from services.kit.artifacts import Artifacts
 from services.kit.clock import Clock
 from services.kit.errors import Refusal
 from services.kit.settings import BrowserSettings
@@ -27,6 +28,7 @@ class Starter:
     settings: BrowserSettings
     reports: Reports
     clock: Clock
+    artifacts: Artifacts
     own_ports: frozenset[int]
 
     async def start(self, plan: SessionPlan, owner: Owner, timeout: float) -> Session:
@@ -40,7 +42,7 @@ class Starter:
                 proxy = self._proxy(plan)
                 await proxy.start(chromium.proxy_socket)
                 undo.push_async_callback(proxy.close)
-                session = Session(plan, chromium, proxy, self.reports, self.clock, owner)
+                session = Session(plan, chromium, proxy, self.reports, self.clock, self.artifacts, owner)
                 await session.start(timeout)
                 undo.pop_all()
                 return session

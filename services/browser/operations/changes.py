@@ -21,6 +21,8 @@ from services.kit.errors import Refusal
 STATE_SECONDS = 2.0
 WINDOW_SECONDS = 2.0
 DOWNLOAD_SECONDS = 1.0
+PARSED_SECONDS = 0.5
+"""A document that has committed is given so long to be parsed, for its title and for what is asked of it next."""
 MARGIN_SECONDS = 0.2
 """Kept of the budget, so that an act whose navigation is slow is told with the navigation pending."""
 
@@ -41,6 +43,11 @@ class Mark:
         log = tab.page.navigation
         return cls(tab, log.number, tab.page.learns, tab.session.opened_tabs, log.windows_opened)
 
+    @classmethod
+    def opened(cls, tab: Tab) -> Mark:
+        """As if taken before the tab was opened."""
+        return cls(tab, 0, tab.page.learns - 1, tab.number, 0)
+
     async def changed(self) -> pb.Changed:
         """What changed since the mark."""
         page = self.tab.page
@@ -54,6 +61,8 @@ class Mark:
     async def _refresh(self) -> None:
         """Hear everything that the renderer said so far, and where the page is."""
         page = self.tab.page
+        if page.navigation.main_frame_id in page.navigation.pending:
+            return  # it would wait for the other document
         with suppress(WorldGone, DialogInterrupted, TimeoutError):
             await page.refresh(min(STATE_SECONDS, max(0.01, current_budget().left())))
 
@@ -66,6 +75,10 @@ class Mark:
             if log.windows_opened > self.windows:
                 await self._new_tab(min(left, WINDOW_SECONDS))
             ended = log.main_since(self.number)
+            if ended is not None and ended.outcome == pb.NAVIGATION_OUTCOME_COMMITTED:
+                await page.conditions.until(
+                    lambda: log.reached("DOMContentLoaded") or not log.busy(), min(left, PARSED_SECONDS)
+                )
             if ended is not None and ended.outcome == pb.NAVIGATION_OUTCOME_DOWNLOAD:
                 await page.conditions.until(
                     lambda: log.download_since(self.number) is not None, min(left, DOWNLOAD_SECONDS)
@@ -100,7 +113,8 @@ class Mark:
                 pb.Download(
                     url=download.url,
                     suggested_name=download.suggested_filename,
-                    state=pb.DOWNLOAD_STATE_IN_PROGRESS,
+                    state=pb.DOWNLOAD_STATE_BLOCKED,
+                    reason="downloads are not kept yet",
                 )
             )
         return changed

@@ -35,6 +35,8 @@ from services.kit.errors import Refusal
 GUARD_MS = 10_000
 """How long a guard stays armed when nobody ends it."""
 ATTEMPTS = 100
+KEEP_SECONDS = 0.3
+"""Kept of the budget to tell a result when a navigation holds the end of an act back."""
 
 Cleared = Callable[[], Awaitable[None]]
 """Awaited before the first command that can change the page: the intent is on the log then."""
@@ -113,7 +115,8 @@ async def disarm(page: Page, found: Found) -> Finished | None:
     frame: Frame | None = found.frame
     while frame is not None:
         try:
-            seen = await page.call(frame, "finish", {"handle": found.handle if frame is found.frame else 0}, Finished)
+            args: dict[str, JsonValue] = {"handle": found.handle if frame is found.frame else 0}
+            seen = await page.call(frame, "finish", args, Finished, keep=KEEP_SECONDS)
         except (WorldGone, DialogInterrupted):
             seen = None
         if frame is found.frame:

@@ -11,6 +11,7 @@ class Conditions:
 
     def __init__(self) -> None:
         self._waiting: dict[asyncio.Future[None], Callable[[], bool]] = {}
+        self._held_back: Exception | None = None
 
     def happened(self) -> None:
         """Something changed: look at every condition again."""
@@ -19,15 +20,22 @@ class Conditions:
                 future.set_result(None)
 
     def fail(self, error: Exception) -> None:
-        """Nothing will happen any more, or not before someone acts: everyone who waits gets the error."""
+        """Nothing will happen before someone acts: whoever waits, or begins to before `resume`, gets the error."""
+        self._held_back = error
         for future in list(self._waiting):
             if not future.done():
                 future.set_exception(error)
+
+    def resume(self) -> None:
+        """Things can happen again."""
+        self._held_back = None
 
     async def until(self, holds: Callable[[], bool], seconds: float) -> None:
         """Wait until `holds()`, for at most `seconds`. Raises TimeoutError, or what `fail` was given."""
         if holds():
             return
+        if self._held_back is not None:
+            raise self._held_back
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting[future] = holds
         try:

@@ -46,10 +46,10 @@ class Frames:
         self._changed = changed
         self._frames: dict[str, Frame] = {}
         self.ignored = 0
-        session.on(cdp_page.FrameAttached, lambda event: self._attached(event))
+        session.on(cdp_page.FrameAttached, self._attached)
         session.on(cdp_page.FrameNavigated, lambda event: self._navigated(event.frame))
         session.on(cdp_page.FrameDetached, lambda event: self._detached(event.frame_id))
-        session.on(cdp_page.NavigatedWithinDocument, lambda event: self._moved(event))
+        session.on(cdp_page.NavigatedWithinDocument, self._moved)
 
     @property
     def main(self) -> Frame:

@@ -28,7 +28,7 @@ _STAYS = frozenset(
 async def navigate(page: Page, url: str, wait_until: ops.WaitUntil.ValueType) -> pb.Navigation:
     """Load a URL in the main frame. Raises Refusal navigation_failed, deadline_exceeded.
 
-    A dialog that opens meanwhile (beforeunload, or one of the new document) ends the wait: the outcome is what is known.
+    A dialog that opens meanwhile (beforeunload, or one of the new document) ends the wait: what is known is the result.
     """
     mark = page.navigation.number
     try:

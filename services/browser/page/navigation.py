@@ -120,7 +120,7 @@ class NavigationLog:
             self._happened()
 
     def _started(self, event: cdp_page.FrameStartedNavigating) -> None:
-        if event.navigation_type.endswith("sameDocument") or event.navigation_type == "sameDocument":
+        if event.navigation_type.lower().endswith("samedocument"):
             return
         known = self.pending.get(event.frame_id)
         if known is not None:

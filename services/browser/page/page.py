@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from services.browser.cdp.domains import network, target
 from services.browser.cdp.domains import page as cdp_page
-from services.browser.cdp.errors import CdpFault, CdpTimeout
+from services.browser.cdp.errors import CdpFault
 from services.browser.cdp.message import JsonValue
 from services.browser.cdp.session import CdpSession
 from services.browser.page.conditions import Conditions
@@ -26,7 +26,7 @@ from services.browser.page.scripts_bundle import WORLD, bundle
 from services.browser.page.traffic import Traffic
 from services.browser.page.wire import DialogInterrupted, Wire
 from services.browser.page.world import ScriptFailed, ScriptRefused, WorldGone
-from services.kit.deadlines import current_budget
+from services.kit.deadlines import Budget, current_budget
 from services.kit.errors import Refusal
 
 log = logging.getLogger(__name__)
@@ -37,6 +37,7 @@ M = TypeVar("M", bound=Minting)
 SILENT_SECONDS = 2.0
 """A main thread that says nothing for longer is unresponsive (SPEC §4, "Crashes")."""
 TITLE_SECONDS = 1.0
+MINIMUM_SECONDS = 0.05
 
 
 class Page:
@@ -97,6 +98,7 @@ class Page:
     def dialog_closed(self) -> None:
         """It was answered."""
         self.wire.resume()
+        self.conditions.resume()
 
     # state
 
@@ -124,25 +126,40 @@ class Page:
 
     # calls into frames
 
-    async def call(self, frame: Frame, name: str, args: Mapping[str, JsonValue], kind: type[T], wait: float = 0.0) -> T:
-        """Run a script in a frame; `wait` seconds are the script's own to spend.
+    async def call(
+        self,
+        frame: Frame,
+        name: str,
+        args: Mapping[str, JsonValue],
+        kind: type[T],
+        wait: float = 0.0,
+        keep: float = 0.0,
+    ) -> T:
+        """Run a script in a frame; `wait` seconds are the script's own to spend, `keep` seconds are left of the budget.
 
         Raises WorldGone, DialogInterrupted; Refusal page_unresponsive, deadline_exceeded, invalid_arguments.
         """
         budget = current_budget()
-        seconds = min(wait + SILENT_SECONDS, budget.remaining())
+        seconds = max(MINIMUM_SECONDS, min(wait + SILENT_SECONDS, budget.remaining() - keep))
         try:
             return await frame.world.call(name, args, kind, seconds=seconds)
-        except CdpTimeout as error:
-            if budget.left() <= 0.0:
-                raise budget.exceeded() from error
-            raise Refusal(
-                ErrorCode.ERROR_CODE_PAGE_UNRESPONSIVE,
-                f"the page did not answer within {SILENT_SECONDS:g} s",
-                details={"url": self.url},
-            ) from error
+        except TimeoutError as error:  # CdpTimeout among them
+            raise self._silent(budget) from error
         except ScriptRefused as error:
             raise Refusal(ErrorCode.ERROR_CODE_INVALID_ARGUMENTS, str(error)) from error
+
+    def _silent(self, budget: Budget) -> Exception:
+        """Why a script was not answered in time."""
+        if self.navigation.main_frame_id in self.navigation.pending:
+            # Chromium holds a session's commands back while its main frame waits for another document.
+            return WorldGone("the page is on its way to another document")
+        if budget.left() <= 0.0:
+            return budget.exceeded()
+        return Refusal(
+            ErrorCode.ERROR_CODE_PAGE_UNRESPONSIVE,
+            f"the page did not answer within {SILENT_SECONDS:g} s",
+            details={"url": self.url},
+        )
 
     async def minting(
         self, frame: Frame, name: str, args: Mapping[str, JsonValue], kind: type[M], count: int, wait: float = 0.0
@@ -176,7 +193,7 @@ class Page:
         """What callers are shown of a page that nobody asks."""
         try:
             await self.refresh(TITLE_SECONDS)
-        except (WorldGone, DialogInterrupted, CdpFault, ScriptFailed, ScriptRefused) as error:
+        except (WorldGone, DialogInterrupted, TimeoutError, CdpFault, ScriptFailed) as error:
             log.debug("title not read: %s", error)
 
     def _closed(self) -> None:

@@ -51,7 +51,8 @@ async def query(page: Page, target: pb.Target, limit: int) -> tuple[list[Element
 
 def _bounded(elements: list[Element]) -> list[Element]:
     """At least one, and no more than a result may hold."""
-    size, kept = 0, []
+    size = 0
+    kept: list[Element] = []
     for element in elements:
         size += _size(element)
         if kept and size > MOST_CHARACTERS:

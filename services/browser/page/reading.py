@@ -1,5 +1,6 @@
-"""A page's content over all its frames, in parts: a frame's walk stops where a child frame stands, and the child's content
-is put there (SPEC §4, `read_page`). Where a walk stands is kept under a cursor.
+"""A page's content over all its frames, in parts (SPEC §4, `read_page`).
+
+A frame's walk stops where a child frame stands, and the child's content is put there.
 """
 
 from __future__ import annotations

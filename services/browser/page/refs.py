@@ -1,4 +1,4 @@
-"""Numbers of refs: unique in a session, never used again; and what each was given to (SPEC §4, "Snapshots and refs")."""
+"""Numbers of refs: unique in a session, never used again; and what each was given to (SPEC §4)."""
 
 from __future__ import annotations
 

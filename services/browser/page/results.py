@@ -1,4 +1,4 @@
-"""What the in-page scripts answer, decoded. Field names are the scripts' own; texts are the page's, never to be trusted."""
+"""What the in-page scripts answer, decoded. Field names are the scripts'; texts are the page's, never to be trusted."""
 
 from __future__ import annotations
 

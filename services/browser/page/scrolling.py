@@ -1,4 +1,4 @@
-"""Scrolling: a turn of the wheel at a place, or bringing an element into view; ends when the scroller has come to rest."""
+"""Scrolling: a turn of the wheel, or bringing an element into view; ends when the scroller has come to rest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A page's requests as far as waiting needs them: how its documents were answered, and whether anything is in flight."""
+"""A page's requests as far as waiting needs them: how documents were answered, whether anything is in flight."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Typing into an element, or into whatever has focus: real key events under a guard; what the control holds is read back."""
+"""Typing into an element, or into what has focus: key events under a guard; what the control holds is read back."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from hyperkitty.operations.v1.errors_pb2 import ErrorCode
 from services.browser.cdp.message import JsonValue
 from services.browser.page import keyboard, pointer
 from services.browser.page.acting import Aim, Cleared, aim, disarm, reached_other
+from services.browser.page.frames import Frame
 from services.browser.page.page import Page
 from services.browser.page.results import Focused, KeysArmed, Typed
 from services.browser.page.targeting import Found, Need, ref_entry, stale, unfit
@@ -105,8 +106,9 @@ async def _arm(page: Page, found: Found) -> KeysArmed:
     return armed
 
 
-def _parents(found: Found) -> list:
-    frames, frame = [], found.frame.parent
+def _parents(found: Found) -> list[Frame]:
+    frames: list[Frame] = []
+    frame = found.frame.parent
     while frame is not None:
         frames.append(frame)
         frame = frame.parent

@@ -1,4 +1,4 @@
-"""Commands of one page, which a dialog ends: while one is open the renderer answers nothing (SPEC §4, "Never a hang")."""
+"""Commands of one page, which a dialog ends: while one is open the renderer answers nothing (SPEC §4)."""
 
 from __future__ import annotations
 
@@ -36,10 +36,12 @@ class Wire:
             raise DialogInterrupted
         return await self.post(session, command, seconds)
 
-    async def guard(self, answer: asyncio.Future[R]) -> R:
-        """Wait for an answer that others may wait for too. Raises as `send` does."""
+    async def guard(self, answer: asyncio.Future[R], seconds: float) -> R:
+        """Wait for an answer that others may wait for too. Raises as `send` does; TimeoutError after `seconds`."""
         if answer.done():
             return answer.result()
+        if self.dialog_open:
+            raise DialogInterrupted
         mine: asyncio.Future[R] = asyncio.get_running_loop().create_future()
 
         def pass_on(done: asyncio.Future[R]) -> None:
@@ -54,7 +56,8 @@ class Wire:
         answer.add_done_callback(pass_on)
         self._waiting.add(mine)
         try:
-            return await mine
+            async with asyncio.timeout(seconds):
+                return await mine
         finally:
             self._waiting.discard(mine)
             answer.remove_done_callback(pass_on)

@@ -72,7 +72,7 @@ class World:
             self._context = self._ask(seconds)
         asked = self._context
         try:
-            result = await self._wire.guard(asked)
+            result = await self._wire.guard(asked, seconds)
         except CdpError as error:
             raise WorldGone(error.message) from error
         return result.execution_context_id
@@ -80,7 +80,7 @@ class World:
     async def call(self, name: str, args: Mapping[str, JsonValue], kind: type[T], *, seconds: float) -> T:
         """Run one of the scripts' functions. `seconds` bounds the whole.
 
-        Raises WorldGone, ScriptRefused, ScriptFailed, CdpFault (CdpTimeout: the page did not answer), DialogInterrupted.
+        Raises WorldGone, ScriptRefused, ScriptFailed, DialogInterrupted, CdpFault (CdpTimeout: no answer).
         """
         arguments = [runtime.CallArgument(value=name), runtime.CallArgument(value=dict(args))]
         for _ in range(_ATTEMPTS):
@@ -116,7 +116,7 @@ class World:
         if result.exception_details is not None:
             thrown = result.exception_details.exception
             raise ScriptFailed((thrown and thrown.description) or result.exception_details.text)
-        if result.result.value is None or not bytes(result.result.value):
+        if not result.result.value or not bytes(result.result.value):
             raise ScriptFailed("the script answered nothing")
         return result.result.value
 
@@ -133,23 +133,24 @@ class World:
             raise ScriptFailed((thrown and thrown.description) or result.exception_details.text)
 
     async def own_frame(self, backend_node_id: int, frame_id: str, seconds: float) -> None:
-        """Tell the scripts which frame an element of this document owns. Raises WorldGone, CdpFault."""
-        context = await self.context(seconds)
-        try:
-            node = await self._wire.send(
-                self.session, dom.ResolveNode(backend_node_id=backend_node_id, execution_context_id=context), seconds
-            )
-            await self._wire.send(
-                self.session,
-                runtime.CallFunctionOn(
+        """Tell the scripts which frame an element of this document owns. Raises as `call` does."""
+        for _ in range(_ATTEMPTS):
+            context = await self.context(seconds)
+            resolve = dom.ResolveNode(backend_node_id=backend_node_id, execution_context_id=context)
+            try:
+                node = await self._wire.send(self.session, resolve, seconds)
+                tell = runtime.CallFunctionOn(
                     function_declaration=OWN_FRAME,
                     object_id=node.object.object_id,
                     arguments=[runtime.CallArgument(value=frame_id)],
-                ),
-                seconds,
-            )
-        except CdpError as error:
-            raise WorldGone(error.message) from error
+                )
+                told = await self._wire.send(self.session, tell, seconds)
+            except CdpError as error:
+                raise WorldGone(error.message) from error
+            if told.exception_details is None:
+                return
+            await self._install(context, seconds)  # they are not there yet
+        raise WorldGone("the frame keeps changing its document")
 
 
 @cache

@@ -17,6 +17,7 @@ from services.browser.session import Session, SessionPlan
 from services.browser.starting import Starter
 from services.kit.clock import SystemClock
 from services.kit.ids import new_id
+from services.kit.memory_artifacts import MemoryArtifacts
 from services.kit.settings import BrowserSettings
 from tests.integration.page.driving import Driver
 from tests.site import Site
@@ -50,10 +51,11 @@ def local_site() -> Iterator[Site]:
 
 
 @pytest.fixture
-def site(local_site: Site) -> Iterator[Site]:
+def site(local_site: Site) -> Site:
     """The folder's site, without another test's pages."""
     local_site.pages.clear()
-    yield local_site
+    local_site.hold()
+    return local_site
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
@@ -68,14 +70,17 @@ async def session(local_site: Site) -> AsyncGenerator[Session]:
         directories = SessionDirectories(Path(home))
         directories.claim()
         starter = Starter(
-            Launcher(directories), BrowserSettings.model_construct(), Reports(publish), SystemClock(), frozenset()
+            Launcher(directories),
+            BrowserSettings.model_construct(),
+            Reports(publish),
+            SystemClock(),
+            MemoryArtifacts(),
+            frozenset(),
         )
         policy = sessions_pb2.NetworkPolicy(
             egress_domains=[f"127.0.0.1:{local_site.port}", f"localhost:{local_site.port}", "127.0.0.1:9"]
         )
-        plan = SessionPlan(
-            new_id("sess"), "default", "", "", sessions_pb2.SessionSettings(), policy
-        )
+        plan = SessionPlan(new_id("sess"), "default", "", "", sessions_pb2.SessionSettings(), policy)
         started = await starter.start(plan, NoOwner(), 20.0)
         try:
             yield started
@@ -92,5 +97,3 @@ async def driver(session: Session, site: Site) -> AsyncGenerator[Driver]:
         yield made
     finally:
         await made.close()
-
-

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from google.protobuf.message import Message
@@ -22,6 +23,7 @@ from services.kit.ids import new_id
 from tests.site import Site
 
 SECONDS = 10.0
+CASES = Path(__file__).parents[2] / "cases"
 
 # Put on every page: what the page itself sees of the pointer and the keys.
 RECORDER = """<script>
@@ -72,6 +74,11 @@ class Driver:
 
     async def go(self, url: str) -> pb.NavigateResult:
         return await self.run(pb.NavigateOperation(url=url))
+
+    async def case(self, name: str, query: str = "") -> None:
+        """Go to the page of one of tests/cases."""
+        html = (CASES / name / "page.html").read_text(encoding="utf-8")
+        await self.go(self.site.put(f"/{name}/page.html", html) + query)
 
     async def page_says(self, expression: str) -> Any:
         """Evaluate in the page's own world: what the page knows."""

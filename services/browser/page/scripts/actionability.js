@@ -79,7 +79,7 @@ async function aim({ handle, quad, need, position, guard, milliseconds }) {
     if (!problem) {
       const point = reachablePoint(element, position);
       if (point.x !== undefined) {
-        if (guard) armPointer(element, guard);
+        if (guard) armPointer(element, point, guard);
         return { x: point.x, y: point.y, quad: before };
       }
       problem = unreached(element, point);

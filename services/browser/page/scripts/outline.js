@@ -1,8 +1,12 @@
-// Writes a tree as compact indented lines. Leaves of one container share lines; within a line a leaf without a role has
-// the role of the one before it; a container with little in it takes one line, or dissolves into its parent.
+// Writes a tree as compact indented lines. Leaves of one container share lines, those of one block of the page a line of
+// their own; within a line a leaf without a role has the role of the one before it; a container with little in it takes
+// one line, or dissolves into its parent. Text and names are quoted, but for plain names behind a ref.
 
 const LINE_WIDTH = 120;
 const quote = (text) => JSON.stringify(text);
+const PLAIN = /^[\p{L}\p{N}](?:[\p{L}\p{N} .+&'’/@%_-]*[\p{L}\p{N}.%])?$/u;
+const REF_LIKE = /(?:^| )[ec]\d/;
+const nameText = (name, ref) => (ref && PLAIN.test(name) && !REF_LIKE.test(name) ? name : quote(name));
 
 function newOutline() {
   return { lines: [], length: 0, base: 0 };
@@ -23,6 +27,7 @@ function print(outline, depth, text) {
 
 // Leaves: {role, ref, rest} for elements, {text} for text, {group} for a dissolved cell.
 function addLeaf(container, leaf) {
+  leaf.block = container.separate;
   container.run.push(leaf);
   container.separate = false;
 }
@@ -35,8 +40,7 @@ function addText(outline, container, text) {
     last.text += (last.space || /^\s/.test(text) ? " " : "") + words;
     last.space = /\s$/.test(text);
   } else {
-    container.run.push({ text: words, space: /\s$/.test(text) });
-    container.separate = false;
+    addLeaf(container, { text: words, space: /\s$/.test(text) });
   }
 }
 
@@ -47,21 +51,40 @@ function leafText(leaf, previous) {
   return [role, leaf.ref, leaf.rest].filter(Boolean).join(" ");
 }
 
+// The run in pieces that belong together: a block with several leaves is one, blocks of one control are put together.
+function segments(run) {
+  const found = [];
+  for (const leaf of run) {
+    if (leaf.block || !found.length) found.push([]);
+    found[found.length - 1].push(leaf);
+  }
+  const joined = [];
+  let singles = null;
+  for (const segment of found) {
+    if (segment.length > 1 || !segment[0].ref) { joined.push(segment); singles = null; }
+    else if (singles) singles.push(segment[0]);
+    else joined.push(singles = [...segment]);
+  }
+  return joined;
+}
+
 // The run as lines of at most LINE_WIDTH characters where leaves allow it.
 function runLines(run) {
   const lines = [];
-  let line = "";
-  let previous = null;
-  for (const leaf of run) {
-    let text = leafText(leaf, previous);
-    const separator = leaf.group !== undefined || (previous && previous.group !== undefined) ? " | " : ", ";
-    if (line && line.length + text.length > LINE_WIDTH) {
-      lines.push(line);
-      line = leafText(leaf, null);
-    } else line = line ? line + separator + text : text;
-    previous = leaf;
+  for (const segment of segments(run)) {
+    let line = "";
+    let previous = null;
+    for (const leaf of segment) {
+      const text = leafText(leaf, previous);
+      const separator = leaf.group !== undefined || (previous && previous.group !== undefined) ? " | " : ", ";
+      if (line && line.length + text.length > LINE_WIDTH) {
+        lines.push(line);
+        line = leafText(leaf, null);
+      } else line = line ? line + separator + text : text;
+      previous = leaf;
+    }
+    if (line) lines.push(line);
   }
-  if (line) lines.push(line);
   return lines;
 }
 
@@ -90,8 +113,8 @@ function closeContainer(outline, container) {
     if (container.keep) { settle(outline, parent); print(outline, container.depth, header); }
     return;
   }
-  if (dissolve === "cell") { addLeaf(parent, { group: runLines(run).join(", ") }); return; }
-  if (dissolve === "item" && run.length === 1) { addLeaf(parent, run[0]); parent.separate = true; return; }
+  if (dissolve === "cell") { parent.separate = false; addLeaf(parent, { group: runLines(run).join(", ") }); return; }
+  if (dissolve === "item" && run.length === 1) { parent.separate = true; addLeaf(parent, run[0]); parent.separate = true; return; }
   const lines = runLines(run);
   settle(outline, parent);
   if (lines.length === 1 && header.length + lines[0].length < LINE_WIDTH * 1.5) {

@@ -11,8 +11,9 @@ const FUNCTIONS = {
 function through({ frame, x, y, guard }) {
   const element = ownerOf(frame);
   if (!element) return { gone: true };
-  if (guard) armPointer(element, guard);
-  return throughOwner(element, x, y);
+  const at = throughOwner(element, x, y);
+  if (guard && !at.by) armPointer(element, at, guard);
+  return at;
 }
 
 function ownerOf(frame) {

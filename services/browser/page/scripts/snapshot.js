@@ -19,7 +19,7 @@ function actingKind(element, tag, role, style, pointer) {
   const tabindex = attr(element, "tabindex");
   if (tabindex !== null ? Number(tabindex) >= 0 : tag !== "iframe" && isFocusable(element, tag)) return "e";
   if (tag === "html" || tag === "body" || style.pointerEvents === "none") return "";
-  if (tag === "label" && element.control) return "";
+  if (tag === "label" && element.control && isVisible(element.control)) return "";
   return (style.cursor === "pointer" && !pointer) || has(element, "onclick") ? "c" : "";
 }
 
@@ -39,20 +39,29 @@ function describeLeaf(walk, element, tag, role, kind, name) {
   const ref = kind ? refOf(element, kind === "c", role, name) : "";
   if (ref) walk.refs++;
   const parts = [];
-  if (name) parts.push(quote(cut(name, SNAPSHOT_NAME)));
-  if (role === "heading") parts.push(`level=${attr(element, "aria-level") || (/^h[1-6]$/.test(tag) ? tag[1] : "2")}`);
-  if (VALUED.has(role) || CONTROLS.has(role) || editableKind(element, tag)) {
+  if (name) parts.push(nameText(cut(name, SNAPSHOT_NAME), ref));
+  if (tag === "select") parts.push(optionList(element));
+  else if (VALUED.has(role) || CONTROLS.has(role) || editableKind(element, tag)) {
     const value = valueOf(element, role, tag);
     if (value) parts.push(`=${quote(cut(collapse(value), SNAPSHOT_NAME))}`);
   }
-  parts.push(...statesOf(element, role, tag));
-  if (tag === "select") parts.push(optionList(element));
+  const states = statesOf(element, role, tag);
+  if (role === "heading") states.unshift(`level=${attr(element, "aria-level") || (/^h[1-6]$/.test(tag) ? tag[1] : "2")}`);
+  if (states.length) parts.push(`[${states.join(" ")}]`);
   return { role: role === "generic" && kind === "c" ? "clickable" : role, ref, rest: parts.join(" ") };
 }
 
+// The first options of a list, and those that are selected, which a star marks.
+const OPTIONS_SHOWN = 8;
 function optionList(select) {
-  const labels = [...select.options].slice(0, 8).map((option) => quote(cut(collapse(option.label), 30)));
-  return `(${labels.join("|")}${select.options.length > 8 ? `|… ${select.options.length} options` : ""})`;
+  const { options } = select;
+  const shown = [];
+  for (let i = 0; i < options.length && i < 2000; i++) {
+    if (i < OPTIONS_SHOWN || options[i].selected) {
+      shown.push(nameText(cut(collapse(options[i].label), 40), true) + (options[i].selected ? "*" : ""));
+    }
+  }
+  return `(${shown.join("|")}${options.length > shown.length ? `|… ${options.length} options` : ""})`;
 }
 
 // The element itself; returns the entry to walk below it, or null.
@@ -66,12 +75,14 @@ function visitElement(walk, entry, element) {
   const kind = shown ? actingKind(element, tag, role, style, entry.pointer) : "";
   const block = !style.display.startsWith("inline") && style.display !== "contents";
   const below = {
-    nodes: null, at: 0, container: entry.container, muted: entry.muted, shown, pointer: style.cursor === "pointer", block, close: null,
+    nodes: null, at: 0, container: entry.container, muted: entry.muted, mutedText: entry.mutedText, shown, pointer: style.cursor === "pointer", block, close: null,
   };
   if (block || tag === "br") entry.container.separate = true;
   if (tag === "iframe" || tag === "frame") { walk.frame = shown && boxesWithArea(element).length ? element : null; return null; }
   if (shown) describe(walk, entry, below, element, tag, role, kind);
   if (below.leaf) return null;
+  // The text of a label is the name of its control, which is shown.
+  if (tag === "label" && element.control && isVisible(element.control)) below.mutedText = true;
   below.nodes = tag === "details" && !has(element, "open") ? flatChildren(element).filter(isSummary) : flatChildren(element);
   return below;
 }
@@ -121,7 +132,7 @@ function step(walk) {
   const node = entry.nodes[entry.at++];
   const kind = kindOf(node);
   if (kind === TEXT) {
-    if (entry.shown && !entry.muted && !walk.interactive) addText(walk.outline, entry.container, dataOf(node));
+    if (entry.shown && !entry.muted && !entry.mutedText && !walk.interactive) addText(walk.outline, entry.container, dataOf(node));
   } else if (kind === ELEMENT) {
     if (!isConnected(node)) return;
     const below = visitElement(walk, entry, node);
