@@ -1,0 +1,1 @@
+"""The messaging service: addressed messages, conversations, delivery (SPEC §8)."""
