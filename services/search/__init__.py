@@ -1,0 +1,1 @@
+"""The search service: jobs, providers, documents, cited answers (SPEC §7)."""
