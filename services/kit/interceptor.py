@@ -353,7 +353,9 @@ class KitInterceptor(grpc.aio.ServerInterceptor):
         self._wrapped: dict[str, Handler] = {}
 
     async def intercept_service(
-        self, continuation: Callable[[grpc.HandlerCallDetails], Awaitable[Handler]], handler_call_details: grpc.HandlerCallDetails
+        self,
+        continuation: Callable[[grpc.HandlerCallDetails], Awaitable[Handler]],
+        handler_call_details: grpc.HandlerCallDetails,
     ) -> Handler:
         path = handler_call_details.method
         wrapped = self._wrapped.get(path)
@@ -366,4 +368,3 @@ class KitInterceptor(grpc.aio.ServerInterceptor):
             return handler
         wrapped = self._wrapped[path] = wrap(self._around, known, handler)
         return wrapped
-

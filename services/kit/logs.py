@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import sys
 from collections.abc import MutableMapping
@@ -35,6 +36,19 @@ def _mask(_logger: object, _name: str, facts: MutableMapping[str, object]) -> Mu
     return facts
 
 
+class _StandardError:
+    """Where lines go. A line that cannot be written is lost: logging never fails what is logged."""
+
+    def __init__(self, *_: object) -> None:
+        return
+
+    def _write(self, line: str) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            print(line, file=sys.stderr, flush=True)
+
+    debug = info = warning = error = _write
+
+
 def configure(service: str, level: str = "info") -> None:
     """Sets up logging for the process. `level`: debug, info, warning, error."""
     number = logging.getLevelNamesMapping()[level.upper()]
@@ -48,7 +62,7 @@ def configure(service: str, level: str = "info") -> None:
             structlog.processors.JSONRenderer(ensure_ascii=False),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(number),
-        logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
+        logger_factory=_StandardError,
         cache_logger_on_first_use=False,
     )
     structlog.contextvars.bind_contextvars(service=service)

@@ -133,7 +133,7 @@ class OrderedReader:
             config.deliver_policy = api.DeliverPolicy.LAST_PER_SUBJECT
         return config
 
-    async def open(self) -> None:
+    async def open(self, *, listen: bool = True) -> None:
         """Makes the consumer. Raises StreamUnavailable."""
         client, jetstream = self._connection.client, self._connection.jetstream
         self._stale = False
@@ -148,9 +148,10 @@ class OrderedReader:
             info = await jetstream.add_consumer(  # pyright: ignore[reportUnknownMemberType]
                 self._stream, self._config(consumer.name)
             )
-            consumer.subscription = await client.subscribe(  # pyright: ignore[reportUnknownMemberType]
-                inbox, cb=arrived
-            )
+            if listen:
+                consumer.subscription = await client.subscribe(  # pyright: ignore[reportUnknownMemberType]
+                    inbox, cb=arrived
+                )
         except (nats.errors.Error, nats.js.errors.Error, OSError) as error:
             raise StreamUnavailable(f"{self._stream}: {type(error).__name__}: {error}") from error
         self._consumer = consumer
@@ -318,16 +319,9 @@ async def newest(
     """
     state = await stream_state(connection, stream)
     end = state.last + 1 if before is None else min(before, state.last + 1)
-    beyond = 0
-    if end <= state.last:
-        beyond = await _count(connection, stream, filters, end)
-    low, window = end, max(limit, 16)
-    while low > state.first:
-        low = max(state.first, end - window)
-        if await _count(connection, stream, filters, low) - beyond >= limit:
-            break
-        window *= 8
-    low = await _tighten(connection, stream, filters, (low, end), limit, beyond)
+    window = _Window(connection, stream, filters, end)
+    window.beyond = await window.count(end) if end <= state.last else 0
+    low = await window.begin(limit, state.first)
     reader = OrderedReader(connection, stream, filters, Position(after=low - 1))
     try:
         last = deque[Delivered](maxlen=limit)
@@ -340,27 +334,44 @@ async def newest(
         await reader.close()
 
 
-async def _tighten(
-    connection: NatsConnection, stream: str, filters: Sequence[str], window: tuple[int, int], limit: int, beyond: int
-) -> int:
-    """The latest beginning within the window (by halves) that still holds `limit`, or close to it."""
-    low, high = window
-    count = await _count(connection, stream, filters, low) - beyond
-    while count > 4 * limit and high - low > 1:
-        middle = (low + high) // 2
-        there = await _count(connection, stream, filters, middle) - beyond
-        if there >= limit:
-            low, count = middle, there
-        else:
-            high = middle
-    return low
+class _Window:
+    """Finds from where on a stream holds enough of what matches, up to an end."""
+
+    def __init__(self, connection: NatsConnection, stream: str, filters: Sequence[str], end: int) -> None:
+        self._connection = connection
+        self._stream = stream
+        self._filters = filters
+        self._end = end
+        # Matching messages from the end on, which every count includes.
+        self.beyond = 0
+
+    async def count(self, start: int) -> int:
+        """Matching messages from a sequence up to the end."""
+        return await _count(self._connection, self._stream, self._filters, start) - self.beyond
+
+    async def begin(self, limit: int, first: int) -> int:
+        """A sequence from which on there are `limit` matching messages, and not very many more; or `first`."""
+        low, high, size, found = self._end, self._end, max(limit, 16), 0
+        while low > first and found < limit:
+            low, high = max(first, self._end - size), low
+            found = await self.count(low)
+            size *= 8
+        # `high` holds too few, `low` enough: halve what lies between while it is far too much.
+        while found > 4 * limit and high - low > 1:
+            middle = (low + high) // 2
+            there = await self.count(middle)
+            if there >= limit:
+                low, found = middle, there
+            else:
+                high = middle
+        return low
 
 
 async def _count(connection: NatsConnection, stream: str, filters: Sequence[str], start: int) -> int:
-    """Matching messages from a sequence on."""
+    """Matching messages from a sequence on: a consumer's own count; it is never asked for a message."""
     reader = OrderedReader(connection, stream, filters, Position(after=start - 1))
     try:
-        await reader.open()
+        await reader.open(listen=False)
         return reader.pending_at_start
     finally:
         await reader.close()

@@ -76,9 +76,7 @@ async def _publish_intent(operation: OperationContext, event: Event, failed: str
         raise log_unavailable(operation.operation_id)
 
 
-def outcome(
-    category: str, *, subject: str = "", session_id: str = "", agent_id: str = "", data: Data = None
-) -> None:
+def outcome(category: str, *, subject: str = "", session_id: str = "", agent_id: str = "", data: Data = None) -> None:
     """Queues what came of it, and closes the open intent; acknowledged, with the record, before the reply."""
     operation = current_operation()
     operation.queued.append(

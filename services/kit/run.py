@@ -162,9 +162,7 @@ async def open_kit(name: str, settings: CommonSettings) -> AsyncGenerator[Kit]:
                 await artifacts.open()
         recorder = Recorder(name, event_log, operations, spool, lambda: connection.is_connected)
         tls = Tls.read(settings.tls_dir)
-        kit = Kit(
-            name, settings, clock, connection, publisher, event_log, artifacts, signer, recorder, tls
-        )
+        kit = Kit(name, settings, clock, connection, publisher, event_log, artifacts, signer, recorder, tls)
         record.install(recorder)
         connection.on_restored(recorder.wake)
         kit.spawn(recorder.drain_for_ever(), "spool")

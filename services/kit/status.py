@@ -38,7 +38,7 @@ class StatusServicer(ServiceStatusServiceServicer):
         self._spooled = spooled
         self._started = time.monotonic()
 
-    async def GetServiceStatus(  # noqa: N802 - the contract's name
+    async def GetServiceStatus(
         self, request: health_service_pb2.GetServiceStatusRequest, context: object
     ) -> health_service_pb2.GetServiceStatusResponse:
         del request, context

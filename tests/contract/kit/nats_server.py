@@ -50,7 +50,7 @@ class Nats:
         self.process = await spawn([str(SERVER), "-c", str(path)], stdout=output.fileno(), stderr=output.fileno())
         output.close()
         async with asyncio.timeout(10):
-            while not await self._greets():  # noqa: ASYNC110 - another process has no event to wait for
+            while not await self._greets():
                 await asyncio.sleep(0.02)
 
     async def _greets(self) -> bool:

@@ -32,14 +32,13 @@ async def event_log(bus: Bus) -> NatsEventLog:
 
 async def until(condition: Callable[[], bool], seconds: float) -> None:
     async with asyncio.timeout(seconds):
-        while not condition():  # noqa: ASYNC110 - what is waited for is another process's doing
+        while not condition():
             await asyncio.sleep(0.01)
 
 
 async def collect(items: AsyncIterator[ReadItem], into: list[str]) -> None:
     async for item in items:
-        if isinstance(item, Event):
-            into.append(item.event_id)
+        into += [item.event_id] if isinstance(item, Event) else []
 
 
 async def test_readers_resume_after_nats_was_killed(nats: Nats, event_log: NatsEventLog) -> None:
@@ -77,9 +76,7 @@ async def test_a_short_absence_is_bridged_by_the_publisher(nats: Nats, event_log
     assert await publishing == 1
 
 
-async def test_a_frozen_log_does_not_acknowledge_and_takes_an_event_once(
-    nats: Nats, event_log: NatsEventLog
-) -> None:
+async def test_a_frozen_log_does_not_acknowledge_and_takes_an_event_once(nats: Nats, event_log: NatsEventLog) -> None:
     made = event()
     nats.signal(signal.SIGSTOP)
     began = time.monotonic()
@@ -111,8 +108,7 @@ async def test_watches_resume(nats: Nats, bus: Bus) -> None:
 
     async def watch() -> None:
         async for change in store.watch():
-            if isinstance(change, Change):
-                seen.append(change.value)
+            seen.extend([change.value] if isinstance(change, Change) else [])
 
     watching = asyncio.create_task(watch())
     await store.put("a", "1")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -48,7 +48,8 @@ def _contract() -> Any:
         message = file.message_type.add(name=name)
         text = message.field.add(name="text", number=1, type=9, label=1)
         if name == "EchoRequest":
-            text.options.Extensions[validate_pb2.field].string.max_len = 10
+            rules: Any = text.options.Extensions
+            rules[validate_pb2.field].string.max_len = 10
     service = file.service.add(name="EchoService")
     kinds = {"Unary": (0, 0, 1), "Read": (0, 0, 0), "Expand": (0, 1, 0), "Collect": (1, 0, 1), "Talk": (1, 1, 0)}
     kinds["Act"] = (0, 1, 1)
@@ -86,29 +87,29 @@ class EchoServicer:
     async def work(self, text: str) -> str:
         return text
 
-    async def Unary(self, request: Any, context: Any) -> Any:  # noqa: N802
+    async def Unary(self, request: Any, context: Any) -> Any:
         self.calls.append(request.text)
         self.entered.set()
         return Response(text=await self.work(request.text))
 
-    async def Read(self, request: Any, context: Any) -> Any:  # noqa: N802
+    async def Read(self, request: Any, context: Any) -> Any:
         self.calls.append(request.text)
         self.entered.set()
         return Response(text=await self.work(request.text))
 
-    async def Expand(self, request: Any, context: Any) -> AsyncIterator[Any]:  # noqa: N802
+    async def Expand(self, request: Any, context: Any) -> AsyncIterator[Any]:
         for character in request.text:
             self.entered.set()
             yield Response(text=await self.work(character))
 
-    async def Act(self, request: Any, context: Any) -> AsyncIterator[Any]:  # noqa: N802
+    async def Act(self, request: Any, context: Any) -> AsyncIterator[Any]:
         async for response in self.Expand(request, context):
             yield response
 
-    async def Collect(self, requests: Any, context: Any) -> Any:  # noqa: N802
+    async def Collect(self, requests: Any, context: Any) -> Any:
         return Response(text="+".join([await self.work(request.text) async for request in requests]))
 
-    async def Talk(self, requests: Any, context: Any) -> AsyncIterator[Any]:  # noqa: N802
+    async def Talk(self, requests: Any, context: Any) -> AsyncIterator[Any]:
         async for request in requests:
             yield Response(text=(await self.work(request.text)).upper())
 
@@ -187,7 +188,7 @@ class Echo:
 
 
 @asynccontextmanager
-async def running_echo(directory: Path, name: str = "echo.sock") -> AsyncIterator[Echo]:
+async def running_echo(directory: Path, name: str = "echo.sock") -> AsyncGenerator[Echo]:
     """Serves EchoService on a Unix socket, over memory."""
     clock, event_log, operations = SystemClock(), MemoryEventLog(), MemoryStore(proto_codec(Operation))
     keys = keys_in(directory / "keys", "gateway", "agent", "health", "echo")

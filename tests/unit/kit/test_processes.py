@@ -51,7 +51,7 @@ async def test_the_whole_tree_is_found_and_killed() -> None:
     process = await processes.spawn(["/bin/sh", "-c", script], stdout=asyncio.subprocess.PIPE)
     assert await line(process.stdout) == "ready"
     async with asyncio.timeout(5):
-        while len(below := processes.descendants(process.pid)) < 3:  # noqa: ASYNC110 - another process's doing
+        while len(below := processes.descendants(process.pid)) < 3:
             await asyncio.sleep(0)
     assert await processes.kill_tree(process.pid) == []
     assert not any(processes.is_alive(each) for each in below)

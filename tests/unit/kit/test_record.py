@@ -226,7 +226,7 @@ async def test_a_repeat_gets_the_first_answer(echo: Echo) -> None:
     handler(echo, click)
     with calling_as(caller()):
         metadata = (("idempotency-key", "k1"),)
-        first, second = stub.Unary(Request(text="a"), metadata=metadata), stub.Unary(Request(text="a"), metadata=metadata)
+        first, second = (stub.Unary(Request(text="a"), metadata=metadata) for _ in range(2))
         assert (await first).text == (await second).text == "clicked"
         assert await operation_id(first) == await operation_id(second)
         assert echo.servicer.calls == ["a"]
@@ -248,7 +248,8 @@ async def test_a_repeat_while_the_first_runs_waits_for_it(echo: Echo) -> None:
     handler(echo, wait)
     metadata = (("idempotency-key", "k1"),)
     with calling_as(caller()):
-        calls = [asyncio.ensure_future(_await(echo.stub().Unary(Request(text="a"), metadata=metadata))) for _ in range(3)]
+        stub = echo.stub()
+        calls = [asyncio.ensure_future(_await(stub.Unary(Request(text="a"), metadata=metadata))) for _ in range(3)]
         await echo.servicer.entered.wait()
         release.set()
         results = await asyncio.gather(*calls, return_exceptions=True)
