@@ -40,6 +40,13 @@ def users() -> list[User]:
     return [User("root", (), 0), User("ordinary", dropped, ORDINARY_UID)]
 
 
+def weakened_roots() -> list[User]:
+    """Root as a container has it: without CAP_SYS_ADMIN."""
+    if os.geteuid() != 0:
+        return []
+    return [User("root-without-sys-admin", ("setpriv", "--bounding-set=-sys_admin"), 0)]
+
+
 class Held:
     """A running holder: `facts` is what it said it started."""
 

@@ -11,13 +11,13 @@ import pytest
 
 from services.browser.chromium import owners
 from services.browser.chromium.proc_facts import ProcessFacts, browser_processes
-from tests.integration.chromium.held import Held, User, held, home_of, users
+from tests.integration.chromium.held import Held, User, held, home_of, users, weakened_roots
 from tests.waiting import until
 
 pytestmark = pytest.mark.real_chromium
 
 
-@pytest.fixture(scope="module", params=users(), ids=lambda user: user.name)
+@pytest.fixture(scope="module", params=[*users(), *weakened_roots()], ids=lambda user: user.name)
 def user(request: pytest.FixtureRequest) -> User:
     return request.param
 
