@@ -113,6 +113,17 @@ class Repeats:
         return False
 
 
+@dataclass(frozen=True)
+class LogFacts:
+    """How full the log is. `max_bytes` -1: no limit; `first_at_ms`: when its oldest event was published, 0 for none."""
+
+    events: int
+    bytes: int
+    max_bytes: int
+    last_sequence: int
+    first_at_ms: int
+
+
 class EventLog(Protocol):
     """The log. `sequence` of an event is set by the reader; an event_id is stored once."""
 
@@ -145,6 +156,10 @@ class EventLog(Protocol):
 
     async def last_sequence(self) -> int:
         """The newest sequence; 0 before the first event."""
+        ...
+
+    async def facts(self) -> LogFacts:
+        """How full the log is. Raises LogUnreadable."""
         ...
 
 

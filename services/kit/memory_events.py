@@ -15,6 +15,7 @@ from services.kit.event_log import (
     HEARTBEAT_SECONDS,
     EventFilter,
     EventRefused,
+    LogFacts,
     LogUnavailable,
     ReadItem,
     Start,
@@ -67,6 +68,11 @@ class MemoryEventLog:
 
     async def last_sequence(self) -> int:
         return self._last
+
+    async def facts(self) -> LogFacts:
+        held = self.events
+        size = sum(event.ByteSize() for event in held)
+        return LogFacts(len(held), size, -1, self._last, held[0].emitted_at_ms if held else 0)
 
     def _begin(self, start: Start) -> int:
         """The sequence after which to read."""

@@ -17,6 +17,7 @@ from services.kit.event_log import (
     HEARTBEAT_SECONDS,
     EventFilter,
     EventRefused,
+    LogFacts,
     LogUnavailable,
     LogUnreadable,
     ReadItem,
@@ -28,7 +29,7 @@ from services.kit.event_log import (
 from services.kit.nats_acks import AckPublisher, NotAcknowledged, PublishRefused, WrongSequence
 from services.kit.nats_connection import NatsConnection
 from services.kit.nats_reader import Delivered, OrderedReader, Position, newest
-from services.kit.nats_streams import StreamState, StreamUnavailable, ensure_stream, stream_state
+from services.kit.nats_streams import StreamState, StreamUnavailable, ensure_stream, message_at, stream_state
 
 log = logs.get(__name__)
 
@@ -106,6 +107,18 @@ class NatsEventLog:
 
     async def last_sequence(self) -> int:
         return (await self._state()).last
+
+    async def facts(self) -> LogFacts:
+        state = await self._state()
+        first = Event()
+        try:
+            data = await message_at(self._connection, STREAM, state.first) if state.messages else None
+            first.ParseFromString(data or b"")
+        except StreamUnavailable as error:
+            raise LogUnreadable(str(error)) from error
+        except DecodeError:
+            log.error("event_unreadable", sequence=state.first)
+        return LogFacts(state.messages, state.bytes, state.max_bytes, state.last, first.emitted_at_ms)
 
     async def recent(self, wanted: EventFilter, limit: int) -> list[Event]:
         timeout = min(10.0, current_budget().remaining())

@@ -21,12 +21,13 @@ class StreamUnavailable(Exception):
 
 @dataclass(frozen=True)
 class StreamState:
-    """First and last sequence present (first is last + 1 when empty), messages, bytes."""
+    """First and last sequence present (first is last + 1 when empty), messages, bytes, most bytes (-1: no limit)."""
 
     first: int
     last: int
     messages: int
     bytes: int
+    max_bytes: int
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,21 @@ async def stream_state(connection: NatsConnection, stream: str) -> StreamState:
         raise StreamUnavailable(f"{stream}: {type(error).__name__}") from error
     state = info.state
     first = state.first_seq or state.last_seq + 1
-    return StreamState(first if state.messages else state.last_seq + 1, state.last_seq, state.messages, state.bytes)
+    max_bytes = info.config.max_bytes or -1
+    return StreamState(
+        first if state.messages else state.last_seq + 1, state.last_seq, state.messages, state.bytes, max_bytes
+    )
+
+
+async def message_at(connection: NatsConnection, stream: str, sequence: int) -> bytes | None:
+    """The bytes at a sequence; None where nothing is any more. Raises StreamUnavailable."""
+    try:
+        found = await connection.jetstream.get_msg(stream, sequence, direct=True)
+    except nats.js.errors.NotFoundError:
+        return None
+    except (nats.errors.Error, nats.js.errors.Error, OSError) as error:
+        raise StreamUnavailable(f"{stream}: {type(error).__name__}") from error
+    return found.data
 
 
 async def last_by_subject(connection: NatsConnection, stream: str, subject: str) -> StoredMessage | None:

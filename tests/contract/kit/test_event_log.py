@@ -206,3 +206,15 @@ async def test_what_expired_is_a_gap(small_log: EventLog) -> None:
     assert ids(items) == ids(made)[7:]
     assert await log.first_sequence() == 8
     assert ids(await log.recent(EventFilter(), 100)) == ids(made)[:6:-1]
+
+
+async def test_how_full_the_log_is(event_log: EventLog) -> None:
+    empty = await event_log.facts()
+    assert (empty.events, empty.last_sequence, empty.first_at_ms) == (0, 0, 0)
+    first = event()
+    first.emitted_at_ms = 1_700_000_000_000
+    await event_log.publish(first)
+    await event_log.publish(event())
+    facts = await event_log.facts()
+    assert (facts.events, facts.last_sequence, facts.first_at_ms) == (2, 2, 1_700_000_000_000)
+    assert facts.bytes > 0
