@@ -275,7 +275,8 @@ class Session:
         """A tab's target is gone, however that came about."""
         if self.tabs.pop(tab.tab_id, None) is not None:
             self.updated_at_ms = self.clock.now_ms()
-            if not self.closing and self.exit is None and not tab.closing:
+            # When the pipe is gone the browser died; its tabs were closed by nobody.
+            if not self.closing and self.cdp.closed_reason is None and not tab.closing:
                 self.report("browser.tab.closed", tab.tab_id, {"url": tab.page.url, "by": "page"})
 
     # the end

@@ -222,7 +222,7 @@ class CdpClient:
         """The pipe is gone: everything that waits fails, every session is closed."""
         self._transport = None
         sessions, self._sessions = list(self._sessions.values()), {}
-        for session in reversed(sessions):
+        for session in sessions:  # the browser's is the first: whoever loses a page can see that all is lost
             self._fail_session(session, reason)
 
 

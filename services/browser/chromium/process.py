@@ -44,8 +44,7 @@ class ExitReport:
     stderr: str
     asked: bool
 
-    def describe(self) -> str:
-        """In a few words, without what it wrote."""
+    def __str__(self) -> str:
         return f"exit code {self.code}" if self.signal is None else f"killed by {self.signal}"
 
 

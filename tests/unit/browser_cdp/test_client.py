@@ -244,6 +244,14 @@ async def test_the_end_of_the_pipe_fails_everything_and_every_later_command() ->
     assert len(stub.sent) == 2
 
 
+async def test_whoever_loses_a_page_to_the_pipes_end_sees_that_the_browser_is_gone_too() -> None:
+    client, stub = made()
+    seen: list[str | None] = []
+    attached(client, stub).on_closed(lambda _: seen.append(client.browser.closed_reason))
+    client.on_closed("the browser closed the pipe")
+    assert seen == ["the browser closed the pipe"]
+
+
 async def test_closing_closes_the_transport_and_fails_what_waits() -> None:
     client, stub = made()
     future = client.browser.post(target.GetTargets(), timeout=5)
