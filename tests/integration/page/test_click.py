@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hyperkitty.browser.v1 import operations_pb2 as pb
 from hyperkitty.browser.v1 import targets_pb2
@@ -48,7 +50,7 @@ async def test_trusted_events_in_order_at_the_place(driver: Driver) -> None:
         {"point": targets_pb2.Point(x=300, y=20)},
     ],
 )
-async def test_ways_to_name_the_element(driver: Driver, target: dict[str, object]) -> None:
+async def test_ways_to_name_the_element(driver: Driver, target: dict[str, Any]) -> None:
     await driver.show(
         "<form onsubmit='return false'><button style='position:absolute;left:10px;top:10px'>Save</button>"
         "<button class=second id=b "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from typing import Any
 
 import pytest
 from hyperkitty.browser.v1 import operations_pb2 as pb
@@ -19,9 +20,10 @@ def shape(snapshot: str) -> str:
     return re.sub(r"\b([ec])\d+", r"\1", snapshot)
 
 
-async def whole(driver: Driver, **more: object) -> tuple[str, list[int]]:
+async def whole(driver: Driver, **more: Any) -> tuple[str, list[int]]:
     """All parts of a snapshot, and the length of each."""
-    text, lengths, cursor = "", [], ""
+    text, cursor = "", ""
+    lengths: list[int] = []
     while True:
         part = await driver.run(pb.ReadPageOperation(format=pb.PAGE_FORMAT_SNAPSHOT, cursor=cursor, **more))
         text, cursor = text + part.content, part.next_cursor

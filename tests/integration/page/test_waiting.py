@@ -116,7 +116,8 @@ async def test_wait_until(driver: Driver) -> None:
 async def test_network_idle_waits_for_late_requests(driver: Driver) -> None:
     url = driver.site.put(
         "/late",
-        "<script>window.got = 0; const next = (n) => fetch('/status/200').then(() => { got++; if (n) setTimeout(next, 200, n - 1) });"
+        "<script>window.got = 0; const next = (n) => fetch('/status/200').then(() => {"
+        "got++; if (n) setTimeout(next, 200, n - 1) });"
         "setTimeout(next, 100, 3)</script>",
     )
     await driver.run(pb.NavigateOperation(url=url, wait_until=pb.WAIT_UNTIL_NETWORKIDLE))

@@ -23,7 +23,8 @@ function obstacle(element, need) {
   if (need.enabled !== false && isDisabled(element)) return { reason: "disabled", message: "it is disabled" };
   if (need.editable) {
     const tag = tagOf(element);
-    if ((tag === "input" && !editableKind(element, tag)) || tag === "select") return { reason: "not_editable", message: "it does not take text" };
+    const control = tag === "input" || tag === "select";
+    if (control && !editableKind(element, tag)) return { reason: "not_editable", message: "it does not take text" };
     if (element.readOnly || attr(element, "aria-readonly") === "true") return { reason: "read_only", message: "it is read-only" };
   }
   return null;
@@ -47,7 +48,8 @@ async function locate({ spec, need, milliseconds, wait, loan }) {
     const element = found[nth ?? 0];
     const problem = element ? obstacle(element, need) : null;
     if (element && !problem) {
-      return { total: found.length, handle: handleOf(element), quad: quadOf(element), element: describeElement(element), ...takeMinted() };
+      const described = describeElement(element);
+      return { total: found.length, handle: handleOf(element), quad: quadOf(element), element: described, ...takeMinted() };
     }
     if (!wait || performance.now() >= end) {
       return { total: found.length, problem, element: element ? describeElement(element) : null, ...takeMinted() };

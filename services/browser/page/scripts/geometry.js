@@ -6,7 +6,8 @@ const sameQuad = (one, other) => one.every((value, i) => Math.abs(value - other[
 // The part of a box inside the viewport and inside every ancestor that clips, or null.
 function clippedBox(element, box) {
   const size = { width: innerWidth, height: innerHeight };
-  let [left, top, right, bottom] = [Math.max(0, box.left), Math.max(0, box.top), Math.min(size.width, box.right), Math.min(size.height, box.bottom)];
+  let [left, top] = [Math.max(0, box.left), Math.max(0, box.top)];
+  let [right, bottom] = [Math.min(size.width, box.right), Math.min(size.height, box.bottom)];
   for (let at = flatParent(element); at && right > left && bottom > top; at = flatParent(at)) {
     if (at === document.body || at === document.documentElement) continue;
     const { overflowX, overflowY } = getComputedStyle(at);

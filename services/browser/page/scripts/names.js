@@ -53,7 +53,8 @@ function byReference(element, walk) {
     if (!target) continue;
     // An element may refer to itself (aria-labelledby="me other"), so the guard against loops starts anew.
     const visited = target === element ? new Set() : new Set(walk.visited);
-    const part = named(target, roleOf(target), { ...walk, visited, referenced: true, inside: true, hidden: isHiddenPart(target) || !isShown(target) });
+    const hidden = isHiddenPart(target) || !isShown(target);
+    const part = named(target, roleOf(target), { ...walk, visited, referenced: true, inside: true, hidden });
     if (part.trim()) parts.push(part);
   }
   return parts.join(" ");
@@ -76,7 +77,9 @@ function embeddedValue(element, role) {
 function nativeName(element, tag, walk) {
   switch (tag) {
     case "input": {
-      if (/^(button|submit|reset)$/.test(element.type)) return element.value || (has(element, "value") ? "" : BUTTON_VALUES[element.type] || "");
+      if (/^(button|submit|reset)$/.test(element.type)) {
+        return element.value || (has(element, "value") ? "" : BUTTON_VALUES[element.type] || "");
+      }
       if (element.type === "image") return attr(element, "alt") || attr(element, "value") || attr(element, "title") || "Submit";
       return byLabels(element, walk);
     }

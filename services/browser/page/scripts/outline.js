@@ -3,7 +3,7 @@
 // one line, or dissolves into its parent. Text and names are quoted, but for plain names behind a ref.
 
 const LINE_WIDTH = 120;
-const quote = (text) => JSON.stringify(text);
+const quote = (text) => JSON.stringify(text.toWellFormed()); // which would escape lone surrogates
 const PLAIN = /^[\p{L}\p{N}](?:[\p{L}\p{N} .+&'’/@%_-]*[\p{L}\p{N}.%])?$/u;
 const REF_LIKE = /(?:^| )[ec]\d/;
 const nameText = (name, ref) => (ref && PLAIN.test(name) && !REF_LIKE.test(name) ? name : quote(name));

@@ -75,7 +75,8 @@ function visitElement(walk, entry, element) {
   const kind = shown ? actingKind(element, tag, role, style, entry.pointer) : "";
   const block = !style.display.startsWith("inline") && style.display !== "contents";
   const below = {
-    nodes: null, at: 0, container: entry.container, muted: entry.muted, mutedText: entry.mutedText, shown, pointer: style.cursor === "pointer", block, close: null,
+    nodes: null, at: 0, container: entry.container, muted: entry.muted, mutedText: entry.mutedText,
+    shown, pointer: style.cursor === "pointer", block, close: null,
   };
   if (block || tag === "br") entry.container.separate = true;
   if (tag === "iframe" || tag === "frame") { walk.frame = shown && boxesWithArea(element).length ? element : null; return null; }
@@ -109,7 +110,8 @@ function describe(walk, entry, below, element, tag, role, kind) {
   if (walk.interactive && !kind) return;
   const leaf = describeLeaf(walk, element, tag, role, kind, long ? "" : name);
   const header = role === "listitem" && !kind && !leaf.rest ? "-" : [leaf.role, leaf.ref, leaf.rest].filter(Boolean).join(" ");
-  below.container = newContainer(container, header, { dissolve: kind || leaf.rest ? "" : DISSOLVE[role], keep: !!kind || ALWAYS.has(role) });
+  const dissolve = kind || leaf.rest ? "" : DISSOLVE[role];
+  below.container = newContainer(container, header, { dissolve, keep: !!kind || ALWAYS.has(role) });
   below.close = below.container;
 }
 

@@ -32,14 +32,15 @@ function statesOf(element, role, tag = tagOf(element)) {
     const pressed = attr(element, "aria-pressed");
     add(pressed === "true" ? "pressed" : pressed === "mixed" ? "mixed" : "");
   }
-  if (SELECTABLE.has(role) && (attr(element, "aria-selected") === "true" || (tag === "option" && element.selected))) states.push("selected");
+  const selected = attr(element, "aria-selected") === "true" || (tag === "option" && element.selected);
+  if (selected && SELECTABLE.has(role)) states.push("selected");
   const current = attr(element, "aria-current");
   if (current && current !== "false") states.push("current");
   if (matches(element, ":disabled") || attr(element, "aria-disabled") === "true") states.push("disabled");
   if (matches(element, ":required") || attr(element, "aria-required") === "true") states.push("required");
   const invalid = attr(element, "aria-invalid");
   if ((invalid && invalid !== "false") || matches(element, ":user-invalid")) states.push("invalid");
-  if (matches(element, ":read-only") && (tag === "input" || tag === "textarea") && VALUED.has(role) && element.readOnly) states.push("readonly");
+  if ((tag === "input" || tag === "textarea") && VALUED.has(role) && element.readOnly) states.push("readonly");
   if (element === focusedIn(rootOf(element))) states.push("focused");
   return states;
 }

@@ -147,7 +147,8 @@ function describeElement(element) {
     if (value) attributes[key] = cut(value, 500);
   }
   return {
-    ref: refOf(element, kind === "c", role, name), role, name: cut(name, 200), tag, text: cut(collapse(textOf(element).slice(0, 2000)), 200),
+    ref: refOf(element, kind === "c", role, name), role, name: cut(name, 200), tag,
+    text: cut(collapse(textOf(element).slice(0, 2000)), 200),
     value: cut(valueOf(element, role, tag), 2000), visible: isVisible(element), enabled: !isDisabled(element),
     box: { x: box.x, y: box.y, width: box.width, height: box.height }, attributes, states: statesOf(element, role, tag),
   };
@@ -159,7 +160,8 @@ function brief(element) {
   const role = roleOf(element, tag);
   const name = role === "generic" ? practicalName(element) : nameOf(element, role);
   const id = attr(element, "id");
-  return `${role === "generic" || role === "none" ? `<${tag}${id ? ` id=${cut(id, 40)}` : ""}>` : role}${name ? ` ${quote(cut(name, 60))}` : ""}`;
+  const what = role === "generic" || role === "none" ? `<${tag}${id ? ` id=${cut(id, 40)}` : ""}>` : role;
+  return name ? `${what} ${quote(cut(name, 60))}` : what;
 }
 
 function query({ spec, scope, limit, milliseconds }) {

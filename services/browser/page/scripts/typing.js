@@ -5,7 +5,8 @@ function focused() {
   const element = focusedElement();
   if (!element) return { ...takeMinted() };
   if (tagOf(element) === "iframe") return { frame: frames.get(element) || "", ...takeMinted() };
-  return { handle: handleOf(element), element: describeElement(element), problem: obstacle(element, { editable: true, visible: false }), ...takeMinted() };
+  const problem = obstacle(element, { editable: true, visible: false });
+  return { handle: handleOf(element), element: describeElement(element), problem, ...takeMinted() };
 }
 
 // Ends the pointer's guard and begins the keys': they may go to the element, to what is in it, and to the host that has
