@@ -207,19 +207,25 @@ class Session:
                 details={"tabs": len(self.tabs), "limit": MOST_TABS},
             )
         budget = current_budget()
+        claim: asyncio.Future[Tab] = asyncio.get_running_loop().create_future()
+        creating = self.cdp.post(target.CreateTarget(url="about:blank"), timeout=budget.remaining())
         self._opening += 1
+        creating.add_done_callback(lambda _: self._created(creating, tab_id, claim))
         try:
-            created = await self.cdp.send(target.CreateTarget(url="about:blank"), timeout=budget.remaining())
-            claim: asyncio.Future[Tab] = asyncio.get_running_loop().create_future()
-            self._claims[created.target_id] = (tab_id, claim)
-        finally:
-            self._opening -= 1
-            self._sort_unclaimed()
-        try:
+            # Shielded: whoever gives up must not lose the answer, by which the new target is known and closed.
+            await asyncio.shield(creating)
             async with budget.limit(ATTACH_SECONDS):
                 return await claim
         finally:
-            self._claims.pop(created.target_id, None)
+            claim.cancel()
+
+    def _created(
+        self, creating: asyncio.Future[target.CreateTargetResult], tab_id: str, claim: asyncio.Future[Tab]
+    ) -> None:
+        self._opening -= 1
+        if not creating.cancelled() and creating.exception() is None:
+            self._claims[creating.result().target_id] = (tab_id, claim)
+        self._sort_unclaimed()
 
     def _attached(self, event: target.AttachedToTarget) -> None:
         if event.target_info.target_id in self._initial:
@@ -240,7 +246,10 @@ class Session:
             if claim is None and self._opening and event.target_info.opener_id is None:
                 continue
             del self._unclaimed[target_id]
-            self._make_tab(event, claim)
+            if claim is not None and claim[1].cancelled():
+                self.cdp.post(target.CloseTarget(target_id=target_id), timeout=CLOSE_SECONDS)
+            else:
+                self._make_tab(event, claim)
 
     def _make_tab(self, event: target.AttachedToTarget, claim: tuple[str, asyncio.Future[Tab]] | None) -> None:
         cdp, info = self.client.session(event.session_id), event.target_info
@@ -266,7 +275,10 @@ class Session:
             log.warning("tab_start_failed", tab_id=tab.tab_id, session_id=self.session_id, error=str(error))
             await released(tab, CLOSE_SECONDS)
             return
-        if attached is not None and not attached.done():
+        if attached is not None and attached.cancelled():
+            tab.closing = True
+            await released(tab, CLOSE_SECONDS)
+        elif attached is not None and not attached.done():
             attached.set_result(tab)
         if attached is None:
             self.report("browser.tab.opened", tab.tab_id, {"opener_tab_id": tab.opener_tab_id, "url": tab.page.url})

@@ -143,6 +143,8 @@ class LauncherChild:
 
     async def end(self, seconds: float) -> bool:
         """Kill it, and Chromium with it; whether it was gone within that many seconds."""
+        if self.proxy_socket is not None:
+            self.proxy_socket.close()
         self.let_go()
         self.kill()
         try:

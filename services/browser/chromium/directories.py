@@ -28,6 +28,7 @@ HOME_VARIABLE = "HK_HOME"
 
 _MARKER = "home"
 _LOCK = "lock"
+_CLAIM_TRIES = 10
 _TEMPORARY = "tmp-"
 
 
@@ -89,21 +90,25 @@ class SessionDirectories:
 
         Raises NotOurs; nothing is touched then.
         """
-        self.path.mkdir(mode=0o700, exist_ok=True)
-        found = self.path.lstat()
-        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
-            raise NotOurs(f"{self.path} is not a directory of this user")
-        # Root's sessions run as users of their own, which must get through; they cannot list it.
-        self.path.chmod(0o711 if os.geteuid() == 0 else 0o700)
-        self._lock = self._take_lock()
+        for _ in range(_CLAIM_TRIES):
+            self._make()
+            self._lock = self._take_lock()
+            if self._lock is not None:
+                break
+        else:
+            raise NotOurs(f"{self.path} keeps vanishing")
         self._check_marker()
         self._sweep()
 
     def release(self) -> None:
-        """Give it back."""
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
+        """Give it back, and remove it when nothing is kept in it."""
+        if self._lock is None:
+            return
+        if {entry.name for entry in os.scandir(self.path)} == {_MARKER, _LOCK}:
+            (self.path / _MARKER).unlink()
+            (self.path / _LOCK).unlink()
+            self.path.rmdir()
+        self._unlock()
 
     def session(self, session_id: str) -> SessionDirectory:
         """The directory of a session; raises ValueError for what is no session id."""
@@ -111,15 +116,37 @@ class SessionDirectories:
             raise ValueError(f"not a session id: {session_id[:60]!r}")
         return SessionDirectory(self.path / session_id)
 
-    def _take_lock(self) -> int:
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        descriptor = os.open(self.path / _LOCK, flags, 0o600)
+    def _make(self) -> None:
+        self.path.mkdir(mode=0o700, exist_ok=True)
+        found = self.path.lstat()
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+            raise NotOurs(f"{self.path} is not a directory of this user")
+        # Root's sessions run as users of their own, which must get through; they cannot list it.
+        self.path.chmod(0o711 if os.geteuid() == 0 else 0o700)
+
+    def _take_lock(self) -> int | None:
+        """The lock's descriptor; None when whoever held it before has just removed the directory."""
+        path = self.path / _LOCK
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        except FileNotFoundError:
+            return None
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(os.fstat(descriptor), path.lstat()):
+                return descriptor
         except BlockingIOError:
             os.close(descriptor)
             raise NotOurs(f"{self.path} is in use by another browser service of this home") from None
-        return descriptor
+        except FileNotFoundError:
+            pass
+        os.close(descriptor)
+        return None
+
+    def _unlock(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
 
     def _check_marker(self) -> None:
         marker = self.path / _MARKER
@@ -129,7 +156,7 @@ class SessionDirectories:
         except FileExistsError:
             written = marker.read_text()
             if written != self._home:
-                self.release()
+                self._unlock()
                 raise NotOurs(f"{self.path} belongs to the home {written[:200]}") from None
 
     def _sweep(self) -> None:

@@ -87,6 +87,18 @@ def test_the_next_claim_sweeps_sessions_and_nothing_else(base: Path) -> None:
     second.release()
 
 
+def test_nothing_is_left_behind_when_nothing_is_kept(base: Path) -> None:
+    ours = SessionDirectories(Path("/some/home"), base)
+    for kept in (False, True):
+        ours.claim()
+        if kept:
+            (ours.path / "profiles").mkdir()
+        ours.release()
+        assert ours.path.exists() is kept
+    ours.claim()
+    ours.release()
+
+
 def test_a_second_service_of_the_same_home_is_refused_and_touches_nothing(
     directories: SessionDirectories, base: Path
 ) -> None:
