@@ -44,10 +44,12 @@ def operations() -> dict[str, OperationFacts]:
     facts: dict[str, OperationFacts] = {}
     for arm in arms:
         declared = arm.GetOptions().Extensions[options_pb2.operation]
-        names = arm.message_type.fields_by_name
+        message = arm.message_type
+        assert message is not None, arm.name
+        names = message.fields_by_name
         facts[arm.name] = OperationFacts(
             name=arm.name,
-            message=arm.message_type.full_name,
+            message=message.full_name,
             capability=declared.capability,
             write=declared.effect == options_pb2.EFFECT_WRITE,
             event=declared.event,

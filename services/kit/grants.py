@@ -35,11 +35,7 @@ class NavigationScope:
             host, port = host_and_port(url)
         except InvalidHost:
             # data: and blob: have no host: allowed only where no scope is set (SPEC §5).
-            return (
-                self.allowed is None
-                and self.blocked.is_empty
-                and url[:5].lower() == "data:"
-            )
+            return self.allowed is None and self.blocked.is_empty and url[:5].lower() == "data:"
         if self.blocked.allows(host, port):
             return False
         return self.allowed is None or self.allowed.allows(host, port)
@@ -47,13 +43,11 @@ class NavigationScope:
 
 def navigation_scope(allowed: Sequence[str], blocked: Sequence[str]) -> NavigationScope:
     """The scope of two lists of rules. Raises InvalidRule."""
-    return NavigationScope(
-        HostRules.parse(allowed) if allowed else None, HostRules.parse(blocked)
-    )
+    return NavigationScope(HostRules.parse(allowed) if allowed else None, HostRules.parse(blocked))
 
 
 def check_grants(grants: Iterable[Grant]) -> None:
-    """Refuse a list that names what does not exist or scopes what cannot be scoped; raises Refusal invalid_arguments."""
+    """Refuse a list that names what does not exist or scopes what has no scope; raises Refusal invalid_arguments."""
     seen: set[str] = set()
     for place, grant in enumerate(grants):
         field = f"capabilities[{place}]"
@@ -71,9 +65,7 @@ def check_grants(grants: Iterable[Grant]) -> None:
             raise _invalid(field, f"{grant.capability!r} cannot be scoped as {scope!r}")
         if scope == _NAVIGATE:
             try:
-                navigation_scope(
-                    grant.navigate.allowed_domains, grant.navigate.blocked_domains
-                )
+                navigation_scope(grant.navigate.allowed_domains, grant.navigate.blocked_domains)
             except InvalidRule as error:
                 raise _invalid(f"{field}.navigate", str(error)) from error
 
@@ -102,15 +94,11 @@ def scope_of(grants: Iterable[Grant]) -> NavigationScope | None:
     """The navigation scope that `navigate` was granted with; None when it was not granted."""
     for grant in grants:
         if grant.capability == _NAVIGATE:
-            return navigation_scope(
-                grant.navigate.allowed_domains, grant.navigate.blocked_domains
-            )
+            return navigation_scope(grant.navigate.allowed_domains, grant.navigate.blocked_domains)
     return None
 
 
-def check_operation(
-    grants: Sequence[Grant], facts: OperationFacts, operation: Message
-) -> None:
+def check_operation(grants: Sequence[Grant], facts: OperationFacts, operation: Message) -> None:
     """Refuse an operation that the grants do not cover; raises Refusal not_authorized."""
     if granting(grants, facts) is None:
         raise Refusal(

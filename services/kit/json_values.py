@@ -45,13 +45,13 @@ def _size(value: object) -> int:
 
 def _bounded(fields: dict[str, object], limit: int) -> dict[str, object]:
     """Cuts the largest values until the whole fits: what is cut says so and how large it was."""
-    sizes = {key: _size(value) + len(key.encode()) + 4 for key, value in fields.items()}
+    sizes = {key: _size({key: value}) for key, value in fields.items()}
     total = sum(sizes.values()) + 2
     for key in sorted(sizes, key=lambda each: sizes[each], reverse=True):
         if total <= limit:
             break
         mark: dict[str, object] = {"cut": True, "bytes": sizes[key]}
-        total -= sizes[key] - _size(mark) - len(key.encode()) - 4
+        total -= sizes[key] - _size({key: mark})
         fields[key] = mark
     return fields if total <= limit else {"cut": True, "bytes": total}
 
@@ -63,8 +63,8 @@ def to_struct(value: Mapping[str, JsonValue] | None, limit: int) -> struct_pb2.S
         return struct
     fields = cast("dict[str, object]", _plain(value, 0))
     _fill(struct, fields)
-    # A Struct is about as large as its JSON; the exact measure is taken only near the limit.
-    if struct.ByteSize() * 2 > limit and _size(fields) > limit:
+    # JSON escapes a byte with up to six; the exact measure is taken only where that could matter.
+    if struct.ByteSize() * 6 > limit and _size(fields) > limit:
         struct.Clear()
         _fill(struct, _bounded(fields, limit))
     return struct

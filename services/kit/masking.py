@@ -33,7 +33,8 @@ def masked(message: Message, *, most_text: int = MOST_TEXT) -> dict[str, JsonVal
                 for key, entry in list(cast("dict[object, object]", value).items())[:MOST_ITEMS]
             }
         elif field.is_repeated:
-            facts[field.name] = [_one(field, entry, most_text) for entry in list(cast("list[object]", value))[:MOST_ITEMS]]
+            entries = list(cast("list[object]", value))[:MOST_ITEMS]
+            facts[field.name] = [_one(field, entry, most_text) for entry in entries]
         else:
             facts[field.name] = _one(field, value, most_text)
     return facts
@@ -45,7 +46,9 @@ def _secret_fields(descriptor: Descriptor) -> frozenset[str]:
 
 
 def _value_field(field: FieldDescriptor) -> FieldDescriptor:
-    return field.message_type.fields_by_name["value"]
+    entry = field.message_type
+    assert entry is not None, field.name
+    return entry.fields_by_name["value"]
 
 
 def _one(field: FieldDescriptor, value: object, most_text: int) -> JsonValue:
@@ -79,7 +82,9 @@ def _without_credentials(url: str) -> str:
 
 
 def _enum(field: FieldDescriptor, value: int) -> JsonValue:
-    names = field.enum_type.values_by_number
+    enum = field.enum_type
+    assert enum is not None, field.name
+    names = enum.values_by_number
     known, zero = names.get(value), names.get(0)
     if known is None or zero is None:
         return value
