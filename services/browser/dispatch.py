@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -152,12 +153,18 @@ class Dispatcher:
                 failed="browser.tab.open_failed" if facts.name == "open_tab" else _FAILED[facts.intent_event],
             )
             mark = Mark.of(tab) if tab is not None else None
-            with gate.closed_until(intent):
-                if not handler.gated:
-                    await gate.opened()
-                outcome = await handler.call(_first(facts, subject), arm)
-                await gate.opened()
+            try:
+                with gate.closed_until(intent):
+                    if not handler.gated:
+                        await gate.opened()
+                    outcome = await handler.call(_first(facts, subject), arm)
+            finally:
+                # Whatever came of it goes on the log after its intent.
+                await asyncio.wait({intent})
+            intent.result()
             result = _result(facts, outcome)
+            if facts.name == "open_tab" and subject.session is not None:
+                mark = Mark.opened(subject.session.tabs[result.open_tab.tab_id])
             if mark is not None and facts.name != "close_tab":
                 result.changed.CopyFrom(await mark.changed())
         record.outcome(facts.event, data=_data(facts, arm, outcome))
@@ -224,5 +231,6 @@ def _failure(facts: OperationFacts, arm: Message, refusal: Refusal) -> record.Da
     return {
         "op": facts.name,
         "args": masked(arm),
-        "error": {"code": reason(refusal.code), "message": refusal.message},
+        "code": reason(refusal.code),
+        "message": refusal.message,
     }

@@ -11,7 +11,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-_intent: ContextVar[asyncio.Future[int] | None] = ContextVar("intent", default=None)
+_intent: ContextVar[asyncio.Future[None] | None] = ContextVar("intent", default=None)
 
 
 async def opened() -> None:
@@ -23,7 +23,7 @@ async def opened() -> None:
 
 
 @contextmanager
-def closed_until(intent: asyncio.Future[int]) -> Generator[None]:
+def closed_until(intent: asyncio.Future[None]) -> Generator[None]:
     """Close the gate for what runs inside, until `intent` is acknowledged."""
     token = _intent.set(intent)
     try:
