@@ -34,7 +34,7 @@ class History:
         return actions, token
 
     async def _add_sequences(self, tenant: str, agent_id: str, actions: list[AgentAction]) -> None:
-        wanted = EventFilter(tenant=tenant, category_prefix="agent.action", subject=agent_id)
+        wanted = EventFilter(tenant=tenant, category_prefix="agent.action.", subject=agent_id)
         by_id = {action.action_id: action for action in actions}
         for event in reversed(await self._event_log.recent(wanted, _MOST_EVENTS)):
             action = by_id.get(event.subject)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from hyperkitty.agent.v1 import agent_service_pb2 as pb
 from hyperkitty.agent.v1.agent_service_pb2_grpc import AgentServiceServicer
-from hyperkitty.agent.v1.agents_pb2 import Agent, AgentObjective, AgentState
+from hyperkitty.agent.v1.agents_pb2 import Agent, AgentObjective, AgentState, AgentUsage
 from hyperkitty.auth.v1.identity_pb2 import CallerIdentity
 from hyperkitty.operations.v1.errors_pb2 import ErrorCode
 
@@ -45,6 +45,7 @@ class AgentServicer(AgentServiceServicer):
             state=states.CREATED,
             capabilities=request.capabilities,
             limits=limits.with_defaults(request.limits),
+            usage=AgentUsage(),
             updated_at_ms=now_ms,
             tenant=identity.tenant,
             created_at_ms=now_ms,

@@ -13,6 +13,7 @@ from hyperkitty.operations.v1.operations_pb2 import (
     Operation,
 )
 
+from services.kit.capabilities import operations
 from services.kit.clock import Clock
 from services.kit.errors import Refusal
 from services.kit.event_log import EventFilter, EventLog, Start
@@ -20,7 +21,7 @@ from services.kit.json_values import JsonValue, from_struct
 
 LOOK_BACK_MS = 150_000
 """No call runs longer: an intent that is older belongs to a call that has ended."""
-INTENTS = ("agent.action.started", "browser.action.started", "browser.navigation.started", "search.started")
+INTENTS = sorted({"agent.action.started", *(facts.intent_event for facts in operations().values() if facts.write)})
 _FAILED = "failed"
 _MOST = 10_000
 

@@ -29,7 +29,6 @@ UNPUBLISHED = {
     "browser.download.failed",
     "browser.navigation.blocked",
     "browser.session.restored",
-    "message.received",
     "search.completed",
     "search.document_extracted",
     "search.document_retrieved",
