@@ -48,6 +48,7 @@ async def build(kit: Kit) -> Service:
         servicers=[(add_BrowserServiceServicer_to_server, BrowserServer(sessions))],
         ready=sessions.recover,
         drain=drain,
+        settles="browser",
     )
 
 

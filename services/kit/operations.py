@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextvars import ContextVar, Token
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 from hyperkitty.auth.v1.identity_pb2 import CallerIdentity
@@ -133,11 +133,6 @@ def operation_or_none() -> OperationContext | None:
     return _current.get()
 
 
-def enter(operation: OperationContext) -> Token[OperationContext | None]:
-    """Makes it the current one; give the token to `leave`."""
-    return _current.set(operation)
-
-
-def leave(token: Token[OperationContext | None]) -> None:
-    """Undoes `enter`."""
-    _current.reset(token)
+def enter(operation: OperationContext) -> None:
+    """Makes it the current one of the task; gRPC gives each call a task of its own."""
+    _current.set(operation)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from opentelemetry import trace
 from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
-from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_NAMESPACE, Resource
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
@@ -22,7 +22,7 @@ class OtlpSpans:
     """A span sink; spans are sent in batches from the SDK's own thread, and dropped when its queue is full."""
 
     def __init__(self, service: str, endpoint: str) -> None:
-        self._resource = Resource.create({"service.name": service, "service.namespace": "hyperkitty"})
+        self._resource = Resource.create({SERVICE_NAME: service, SERVICE_NAMESPACE: "hyperkitty"})
         self._scope = InstrumentationScope("hyperkitty.kit")
         self._processor = BatchSpanProcessor(OTLPSpanExporter(endpoint=endpoint, insecure=endpoint.startswith("http:")))
 

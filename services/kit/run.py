@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequ
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import uvloop
 from hyperkitty.health.v1.health_service_pb2_grpc import add_ServiceStatusServiceServicer_to_server
@@ -24,6 +24,7 @@ from services.kit.event_log import EventLog
 from services.kit.idempotency import KEPT_SECONDS, FirstCall, IdempotencyKeys
 from services.kit.identity import KeyUnreadable, PublicKeys, Signer, Verifier, load_private_key
 from services.kit.interceptor import Surroundings
+from services.kit.interrupted import Interrupted
 from services.kit.metrics_endpoint import serve_metrics
 from services.kit.nats_acks import AckPublisher
 from services.kit.nats_artifacts import NatsArtifacts
@@ -60,6 +61,8 @@ class Service:
     drain: Callable[[], Awaitable[None]] | None = None
     # Asked by health.
     status: Ask = nothing_to_tell
+    # Root of the event categories whose open intents an earlier process left are settled as `interrupted`; "": none.
+    settles: str = ""
 
 
 @dataclass
@@ -95,7 +98,7 @@ class Kit:
             channel = self._channels[service] = open_channel(service, target, self.signer, self.tls)
         return channel
 
-    def spawn(self, work: Coroutine[object, object, None], name: str) -> asyncio.Task[None]:
+    def spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
         """A background task of the service: one that fails ends the service, which drains first."""
         task = asyncio.create_task(work, name=name)
         self._tasks.add(task)
@@ -215,6 +218,9 @@ async def serve(name: str, build: Build, settings: CommonSettings) -> int:
         await stack.enter_async_context(serve_metrics(metrics))
         if service.ready is not None:
             await service.ready()
+        if service.settles:
+            records = await kit.store("operations", proto_codec(Operation), _OPERATIONS_SECONDS)
+            await Interrupted(name, kit.event_log, records, kit.recorder, kit.clock).settle(service.settles)
         await record.emit("service.started", data={"service": name})
         await server.serve()
         log.info("service_ready", listen=listen)

@@ -18,7 +18,7 @@ class Recording(EchoServicer):
     """Publishes an intent, waits while the gate file is there, publishes the outcome."""
 
     async def work(self, text: str) -> str:
-        await record.intent("message.sent", subject=text)
+        await record.intent("message.sent", subject=text, data={"op": "echo"})
         if text == "gate":
             GATE.with_suffix(".reached").touch()
         while text == "gate" and GATE.exists():
@@ -30,7 +30,7 @@ class Recording(EchoServicer):
 async def build(kit: Kit) -> Service:
     store = await kit.store("messages", struct_codec(str))
     await store.put("default.started", "yes")
-    return Service(servicers=[(add_echo, Recording())])
+    return Service(servicers=[(add_echo, Recording())], settles="message")
 
 
 main("messaging", build)

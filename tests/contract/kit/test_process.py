@@ -259,6 +259,24 @@ async def _await(call: Any) -> Any:
     return await call
 
 
+async def test_a_call_that_died_with_its_process_gets_its_record_at_the_next_start(home: Home, reader: Bus) -> None:
+    process = await home.start()
+    home.gate.touch()
+    with calling_as(caller()):
+        call = home.stub().Unary(Request(text="gate"))
+        waiting = asyncio.ensure_future(code_of(call))
+        await until(home.reached.exists, 5)
+        process.kill()
+        await process.wait()
+        assert await waiting == ErrorCode.ERROR_CODE_UNAVAILABLE
+    operation_id = dict(await call.initial_metadata())["x-operation-id"]
+    assert await operation(reader, operation_id) is None
+    await home.start()
+    done = await operation(reader, operation_id)
+    assert done is not None
+    assert (done.kind, done.subject) == ("echo", "gate")
+
+
 @pytest.mark.parametrize(
     ("environment", "line"),
     [
