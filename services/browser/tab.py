@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from hyperkitty.browser.v1 import sessions_pb2 as pb
@@ -29,6 +30,7 @@ DIALOG_KINDS = {
 }
 DEFAULT_VIEWPORT = pb.Viewport(width=1280, height=720, device_scale_factor=1)
 DIALOG_SECONDS = 5.0
+CLOSE_AGAIN_SECONDS = 0.5
 
 
 class Tab:
@@ -170,9 +172,21 @@ class Tab:
             await self.cdp.send(page.Close(), timeout=budget.remaining())
         else:
             # A dialog holds the renderer back; closing the target does not ask it.
-            await self.session.cdp.send(target.CloseTarget(target_id=self.target_id), timeout=budget.remaining())
+            await self._close_target()
         async with budget.limit():
             await self.gone.wait()
+
+    async def _close_target(self) -> None:
+        """Ask until it is gone: Chromium forgets a close that meets the commit of a navigation."""
+        budget = current_budget()
+        while not self.gone.is_set():
+            try:
+                await self.session.cdp.send(target.CloseTarget(target_id=self.target_id), timeout=budget.remaining())
+            except CdpError:
+                return  # it is gone already, and only the word of it is still under way
+            with suppress(TimeoutError):
+                async with budget.limit(CLOSE_AGAIN_SECONDS):
+                    await self.gone.wait()
 
     async def handle_dialog(self, *, accept: bool, prompt_text: str) -> pb.Dialog:
         """Answer the open dialog and return it. Raises Refusal wrong_state when none is open."""

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from hyperkitty.browser.v1 import targets_pb2 as pb
 
 from services.browser.cdp.domains import target
+from services.browser.cdp.errors import CdpClosed
 from services.browser.page.wire import DialogInterrupted
 from services.browser.page.world import WorldGone
 from services.browser.tab import Tab
 from services.kit.deadlines import current_budget
-from services.kit.errors import Refusal
 
 STATE_SECONDS = 2.0
 WINDOW_SECONDS = 2.0
@@ -63,14 +63,14 @@ class Mark:
         page = self.tab.page
         if page.navigation.main_frame_id in page.navigation.pending:
             return  # it would wait for the other document
-        with suppress(WorldGone, DialogInterrupted, TimeoutError):
+        with suppress(WorldGone, DialogInterrupted, TimeoutError, CdpClosed):
             await page.refresh(min(STATE_SECONDS, max(0.01, current_budget().left())))
 
     async def _settle(self) -> None:
         """Wait for what began: commits, new tabs, downloads."""
         page, log = self.tab.page, self.tab.page.navigation
         left = max(0.0, current_budget().left() - MARGIN_SECONDS)
-        with suppress(DialogInterrupted, WorldGone, TimeoutError, Refusal):
+        with suppress(DialogInterrupted, TimeoutError, CdpClosed):
             await page.conditions.until(lambda: not log.begun_since(self.number), left)
             if log.windows_opened > self.windows:
                 await self._new_tab(min(left, WINDOW_SECONDS))

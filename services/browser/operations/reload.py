@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hyperkitty.browser.v1.operations_pb2 import ReloadOperation, ReloadResult
 
+from services.browser.operations.reads import reading
 from services.browser.operations.registry import handles
 from services.browser.page import loading
 from services.browser.tab import Tab
@@ -12,6 +13,7 @@ from services.browser.tab import Tab
 @handles(ReloadOperation)
 async def reload(tab: Tab, operation: ReloadOperation) -> ReloadResult:
     """Load the document again and wait for it as asked."""
-    navigation = await loading.reload(tab.page, operation.wait_until, ignore_cache=operation.ignore_cache)
-    title = await loading.title(tab.page)
+    with reading(tab):
+        navigation = await loading.reload(tab.page, operation.wait_until, ignore_cache=operation.ignore_cache)
+        title = await loading.title(tab.page)
     return ReloadResult(url=tab.page.url, title=title, navigation=navigation)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from hyperkitty.browser.v1 import targets_pb2 as pb
 from hyperkitty.operations.v1.errors_pb2 import ErrorCode
 
+from services.browser.cdp.errors import CdpClosed
 from services.browser.cdp.message import Command, Empty, JsonValue
 from services.browser.page import pointer
 from services.browser.page.frames import Frame
@@ -51,7 +52,15 @@ class Aim:
     y: float
 
 
-async def aim(page: Page, target: pb.Target, need: Need, cleared: Cleared, position: pb.Point | None = None) -> Aim:
+async def aim(
+    page: Page,
+    target: pb.Target,
+    need: Need,
+    cleared: Cleared,
+    position: pb.Point | None = None,
+    *,
+    guard: bool = True,
+) -> Aim:
     """Find the element of a target, bring it into view, arm the guard. Raises Refusal, DialogInterrupted."""
     for _ in range(ATTEMPTS):
         found = await locate(page, target, need)
@@ -59,7 +68,7 @@ async def aim(page: Page, target: pb.Target, need: Need, cleared: Cleared, posit
         if target.WhichOneof("by") == "point":
             return Aim(found, target.point.x, target.point.y)
         try:
-            aimed = await _aim_at(page, target, found, need, position)
+            aimed = await _aim_at(page, target, found, need, position, GUARD_MS if guard else 0)
         except WorldGone:
             aimed = None
         if aimed is not None:
@@ -69,14 +78,16 @@ async def aim(page: Page, target: pb.Target, need: Need, cleared: Cleared, posit
     raise unfit(describe(target), Problem("detached", "the page replaces it again and again"))
 
 
-async def _aim_at(page: Page, target: pb.Target, found: Found, need: Need, position: pb.Point | None) -> Aim | None:
+async def _aim_at(
+    page: Page, target: pb.Target, found: Found, need: Need, position: pb.Point | None, guard: int
+) -> Aim | None:
     """None when the element went away meanwhile."""
     args: dict[str, JsonValue] = {
         "handle": found.handle,
         "quad": list(found.quad),
         "need": need.to_json(),
         "position": {"x": position.x, "y": position.y} if position is not None else None,
-        "guard": GUARD_MS,
+        "guard": guard,
     }
     while True:
         seconds = min(SLICE_SECONDS, waiting_seconds())
@@ -85,7 +96,7 @@ async def _aim_at(page: Page, target: pb.Target, found: Found, need: Need, posit
             return None
         problem = aimed.problem
         if problem is None:
-            through = await _through_owners(page, found.frame, aimed)
+            through = await _through_owners(page, found.frame, aimed, guard)
             if isinstance(through, tuple):
                 return Aim(found, *through)
             problem = through
@@ -94,12 +105,12 @@ async def _aim_at(page: Page, target: pb.Target, found: Found, need: Need, posit
             raise unfit(describe(target), problem, found.element.ref)
 
 
-async def _through_owners(page: Page, frame: Frame, aimed: Aimed) -> tuple[float, float] | Problem:
+async def _through_owners(page: Page, frame: Frame, aimed: Aimed, guard: int) -> tuple[float, float] | Problem:
     """A frame's point in the main frame, through each owner element; or what covers one of them there."""
     x, y = aimed.x, aimed.y
     while frame.parent is not None:
         await page.frames.place(SLICE_SECONDS)
-        args: dict[str, JsonValue] = {"frame": frame.id, "x": x, "y": y, "guard": GUARD_MS}
+        args: dict[str, JsonValue] = {"frame": frame.id, "x": x, "y": y, "guard": guard}
         through = await page.call(frame.parent, "through", args, Through)
         if through.gone:
             return Problem("detached", "its frame is gone")
@@ -132,13 +143,17 @@ async def disarm(page: Page, found: Found) -> Finished | None:
 async def press(page: Page, aimed: Aim, events: list[Command[Empty]]) -> None:
     """Send pointer events to what was aimed at. Raises Refusal obscured when something else would have had them.
 
-    Returns early, with the events under way, when a dialog opens.
+    Returns early, with the events under way, when a dialog opens, or the page closes itself.
     """
     try:
         await pointer.send(page, events)
+        finished = await disarm(page, aimed.found)
     except DialogInterrupted:
         return
-    finished = await disarm(page, aimed.found)
+    except CdpClosed:
+        if page.closed_alone:
+            return
+        raise
     if finished is not None and finished.stopped is not None:
         raise reached_other(aimed.found, finished.stopped, finished.delivered)
 

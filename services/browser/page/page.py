@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from services.browser.cdp.domains import network, target
 from services.browser.cdp.domains import page as cdp_page
-from services.browser.cdp.errors import CdpFault
+from services.browser.cdp.errors import CdpClosed, CdpFault
 from services.browser.cdp.message import JsonValue
 from services.browser.cdp.session import CdpSession
 from services.browser.page.conditions import Conditions
@@ -112,6 +112,12 @@ class Page:
         """Whether the main frame's document is still loading."""
         return self.navigation.loading
 
+    @property
+    def closed_alone(self) -> bool:
+        """Whether the target is gone while its browser is there."""
+        browser = self.session.parent
+        return self.session.closed_reason is not None and browser is not None and browser.closed_reason is None
+
     def learn(self, state: PageState) -> None:
         """Take over url and title that a script told with its answer."""
         self.learned = self.navigation.number
@@ -199,4 +205,4 @@ class Page:
     def _closed(self) -> None:
         if self._reading_title is not None:
             self._reading_title.cancel()
-        self.conditions.fail(WorldGone("the page is gone"))
+        self.conditions.fail(CdpClosed("the page is gone"))

@@ -91,10 +91,10 @@ async def _part(page: Page, reading: Reading, place: Place, limit: int) -> Snaps
             raise WorldGone("another document")
         if reading.form == "snapshot":
             args["interactive"] = reading.interactive_only
-            part = await page.minting(place.frame, "snapshot", args, SnapshotPart, LENT, 2 * PART_MS / 1000)
+            part = await page.minting(place.frame, "snapshot", args, SnapshotPart, LENT, PART_MS / 1000)
         else:
             args["format"] = reading.form
-            part = await page.minting(place.frame, "read", args, TextPart, 1, 2 * PART_MS / 1000)
+            part = await page.minting(place.frame, "read", args, TextPart, 1, PART_MS / 1000)
     except WorldGone:
         part = SnapshotPart(gone=True)
     if not part.gone:

@@ -8,7 +8,7 @@ from services.browser.cdp.message import JsonValue
 from services.browser.page import pointer
 from services.browser.page.acting import Cleared, aim
 from services.browser.page.page import Page
-from services.browser.page.results import Box, PageState, Scroller
+from services.browser.page.results import Box, Scroller
 from services.browser.page.targeting import Need, locate, ref_entry, stale, waiting_seconds
 from services.browser.page.wire import DialogInterrupted
 
@@ -20,9 +20,8 @@ async def by_wheel(page: Page, target: pb.Target | None, delta_x: float, delta_y
     """Turn the wheel over an element, or over the middle of the viewport. Raises Refusal, DialogInterrupted."""
     frame, handle = page.frames.main, 0
     if target is not None:
-        aimed = await aim(page, target, Need(enabled=False), cleared)
+        aimed = await aim(page, target, Need(enabled=False), cleared, guard=False)
         frame, handle, x, y = aimed.found.frame, aimed.found.handle, aimed.x, aimed.y
-        await page.call(frame, "finish", {"handle": 0}, PageState)
     else:
         view = await page.call(frame, "view", {}, Box)
         await cleared()

@@ -134,7 +134,7 @@ async def _locate_in(
         "spec": spec, "need": need.to_json(), "milliseconds": max(1.0, seconds * 1000), "wait": seconds > 0,
     }  # fmt: skip
     try:
-        return await page.minting(frame, "locate", args, Located, MINTED_BY_LOOK, seconds + SEARCH_MS / 1000)
+        return await page.minting(frame, "locate", args, Located, MINTED_BY_LOOK, seconds)
     except WorldGone:
         return None
 

@@ -67,7 +67,7 @@ function takeText(page, limit) {
 }
 
 function read({ walk: id, scope, format, limit, milliseconds }) {
-  const root = scope ? elementOf(scope) : document.body || document.documentElement;
+  const root = scope ? elementOf(scope) : pageBody() || pageRoot();
   const walk = id ? walks.get(id) : root && startReading(root, format);
   if (!walk) return { gone: true, ...takeMinted() };
   const end = performance.now() + milliseconds;

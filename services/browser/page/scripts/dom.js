@@ -29,9 +29,44 @@ const boxOf = method(Element.prototype, "getBoundingClientRect");
 const boxesOf = method(Element.prototype, "getClientRects");
 const checkShown = method(Element.prototype, "checkVisibility");
 const rootOf = method(Node.prototype, "getRootNode");
+const revealElement = method(Element.prototype, "scrollIntoView");
+const attributesOf = reader(Element.prototype, "attributes");
+const [scrollLeftOf, scrollTopOf, scrollWidthOf, scrollHeightOf, clientWidthOf, clientHeightOf] =
+  ["scrollLeft", "scrollTop", "scrollWidth", "scrollHeight", "clientWidth", "clientHeight"].map((name) => reader(Element.prototype, name));
+const editableOf = reader(HTMLElement.prototype, "isContentEditable");
+const isEditable = (element) => element instanceof HTMLElement && editableOf(element);
 
 const ELEMENT = 1;
 const TEXT = 3;
+const DOCUMENT = 9;
+
+// The same of the document, whose properties elements with a name shadow too.
+const documentReader = (name) => { const read = reader(Document.prototype, name); return () => read(document); };
+const documentMethod = (name) => method(Document.prototype, name);
+const pageTitle = documentReader("title");
+const pageRoot = documentReader("documentElement");
+const pageBody = documentReader("body");
+const pageScroller = documentReader("scrollingElement");
+const activeOfDocument = documentReader("activeElement");
+const pageState = () => ({ url: location.href, title: pageTitle() });
+const pageAnimations = () => documentMethod("getAnimations")(document);
+const newFragment = () => documentMethod("createDocumentFragment")(document);
+const elementAt = (x, y) => documentMethod("elementFromPoint")(document, x, y);
+
+const inDocument = documentMethod("querySelectorAll");
+const inElement = method(Element.prototype, "querySelectorAll");
+const inFragment = method(DocumentFragment.prototype, "querySelectorAll");
+const queryAll = (root, selector) => {
+  const kind = kindOf(root);
+  return (kind === DOCUMENT ? inDocument : kind === ELEMENT ? inElement : inFragment)(root, selector);
+};
+const idInDocument = documentMethod("getElementById");
+const idInFragment = method(DocumentFragment.prototype, "getElementById");
+const byId = (root, id) => {
+  const kind = kindOf(root);
+  return kind === DOCUMENT ? idInDocument(root, id) : kind === ELEMENT ? null : idInFragment(root, id);
+};
+const activeIn = (root) => (kindOf(root) === DOCUMENT ? activeOfDocument() : root instanceof ShadowRoot ? root.activeElement : null);
 
 // The children as they are rendered: a host shows its open shadow root, a slot what is assigned to it.
 function flatChildren(node) {
@@ -68,7 +103,7 @@ function contains(ancestor, node) {
 function allRoots(root = document) {
   const roots = [root];
   for (let i = 0; i < roots.length && roots.length < 5000; i++) {
-    for (const element of roots[i].querySelectorAll("*")) {
+    for (const element of queryAll(roots[i], "*")) {
       const shadow = shadowOf(element);
       if (shadow) roots.push(shadow);
     }

@@ -9,7 +9,7 @@ function clippedBox(element, box) {
   let [left, top] = [Math.max(0, box.left), Math.max(0, box.top)];
   let [right, bottom] = [Math.min(size.width, box.right), Math.min(size.height, box.bottom)];
   for (let at = flatParent(element); at && right > left && bottom > top; at = flatParent(at)) {
-    if (at === document.body || at === document.documentElement) continue;
+    if (at === pageBody() || at === pageRoot()) continue;
     const { overflowX, overflowY } = getComputedStyle(at);
     if (overflowX === "visible" && overflowY === "visible") continue;
     const clip = boxOf(at);
@@ -66,12 +66,12 @@ function reachablePoint(element, position) {
 const ALIGNMENTS = ["center", "start", "end", "nearest"];
 function bringIntoView(element, attempt) {
   const block = ALIGNMENTS[attempt % ALIGNMENTS.length];
-  element.scrollIntoView({ block, inline: "center", behavior: "instant" });
+  revealElement(element, { block, inline: "center", behavior: "instant" });
 }
 
 // Something above or at the element moves by itself: only then a further frame is worth waiting for.
 function isAnimating(element) {
-  for (const animation of document.getAnimations()) {
+  for (const animation of pageAnimations()) {
     if (animation.playState !== "running" || !animation.effect) continue;
     const target = animation.effect.target;
     if (target && contains(target, element)) return true;

@@ -62,5 +62,5 @@ function disarm() {
 function finish({ handle }) {
   const element = handles.get(handle);
   handles.delete(handle);
-  return { ...disarm(), connected: !!element && isConnected(element), url: location.href, title: document.title };
+  return { ...disarm(), connected: !!element && isConnected(element), ...pageState() };
 }

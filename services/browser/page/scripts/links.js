@@ -2,6 +2,10 @@
 
 const LINK_CHARS = 24000;
 
+function resolved(href) {
+  try { return new URL(href, location.href).href; } catch { return ""; }
+}
+
 function links({ scope, limit }) {
   const root = scope ? elementOf(scope) : document;
   if (!root) return { gone: true, ...takeMinted() };
@@ -9,7 +13,8 @@ function links({ scope, limit }) {
   for (const element of rendered(root)) {
     const tag = tagOf(element);
     if ((tag !== "a" && tag !== "area") || !has(element, "href")) continue;
-    const url = String(tag === "a" && element.href.baseVal !== undefined ? new URL(element.href.baseVal, document.baseURI) : element.href);
+    const { href } = element; // an object on links in SVG
+    const url = typeof href === "string" ? href : resolved(href.baseVal);
     if (!/^(https?|ftp|mailto|tel):/i.test(url)) continue;
     const known = byUrl.get(url);
     if (known && known.text) continue;

@@ -49,7 +49,7 @@ function byReference(element, walk) {
   const root = rootOf(element);
   const parts = [];
   for (const id of ids.split(/\s+/)) {
-    const target = id && root.getElementById ? root.getElementById(id) : null;
+    const target = id ? byId(root, id) : null;
     if (!target) continue;
     // An element may refer to itself (aria-labelledby="me other"), so the guard against loops starts anew.
     const visited = target === element ? new Set() : new Set(walk.visited);

@@ -4,7 +4,7 @@ const FUNCTIONS = {
   snapshot, read, links, query, replacements, locate, aim, finish, focused, armKeys, typed,
   wheelTarget, scrollRest, reveal, pageBox, through,
   view: () => ({ x: 0, y: 0, width: innerWidth, height: innerHeight }),
-  state: () => ({ url: location.href, title: document.title }),
+  state: pageState,
 };
 
 // Where a child frame's point is in this frame; the guard then lets only the frame itself have the pointer.
@@ -18,7 +18,7 @@ function through({ frame, x, y, guard }) {
 
 function ownerOf(frame) {
   for (const root of allRoots()) {
-    for (const element of root.querySelectorAll("iframe, frame")) if (frames.get(element) === frame) return element;
+    for (const element of queryAll(root, "iframe, frame")) if (frames.get(element) === frame) return element;
   }
   return null;
 }

@@ -172,7 +172,7 @@ function stopAtFrame(walk) {
 // One part: {lines, frame, depth, walk, refs}. `walk` says where to go on ("" at the end); `frame` is the id of the frame
 // whose content belongs here, `depth` deep.
 function snapshot({ walk: id, scope, interactive, limit, milliseconds }) {
-  const root = scope ? elementOf(scope) : document.documentElement;
+  const root = scope ? elementOf(scope) : pageRoot();
   const walk = id ? walks.get(id) : root && startWalk(root, { interactive });
   if (!walk) return { gone: true, ...takeMinted() };
   const end = performance.now() + milliseconds;

@@ -45,7 +45,10 @@ function statesOf(element, role, tag = tagOf(element)) {
   return states;
 }
 
-const focusedIn = (root) => (root && root.activeElement && root.activeElement !== document.body ? root.activeElement : null);
+function focusedIn(root) {
+  const active = activeIn(root);
+  return active && active !== pageBody() ? active : null;
+}
 
 // The element that has focus, through open shadow roots; null when it is the body.
 function focusedElement() {
@@ -60,7 +63,7 @@ const EDITABLE_INPUTS = /^(text|search|url|tel|email|password|number|date|time|d
 function editableKind(element, tag = tagOf(element)) {
   if (tag === "textarea") return "value";
   if (tag === "input") return EDITABLE_INPUTS.test(element.type) ? "value" : "";
-  return element.isContentEditable ? "content" : "";
+  return isEditable(element) ? "content" : "";
 }
 
 // The value as it may leave the page: never a password.
@@ -73,6 +76,6 @@ function valueOf(element, role, tag = tagOf(element)) {
   if (tag === "textarea") return element.value;
   if (tag === "select") return [...element.selectedOptions].map((option) => collapse(option.label)).join(", ");
   if (tag === "progress" || tag === "meter") return has(element, "value") ? String(element.value) : "";
-  if (element.isContentEditable) return textOf(element).slice(0, 20000);
+  if (isEditable(element)) return textOf(element).slice(0, 20000);
   return VALUED.has(role) ? attr(element, "aria-valuetext") || attr(element, "aria-valuenow") || "" : "";
 }

@@ -25,8 +25,8 @@ function seenFirst(elements) {
 function bySelector(selector, root) {
   const found = [];
   try {
-    document.createDocumentFragment().querySelector(selector); // refuses a wrong one before any work
-    for (const inside of allRoots(root)) found.push(...inside.querySelectorAll(selector));
+    queryAll(newFragment(), selector); // refuses a wrong one before any work
+    for (const inside of allRoots(root)) found.push(...queryAll(inside, selector));
   } catch (error) {
     throw new BadTarget(String(error.message).replace(/^.*?: /, ""));
   }
@@ -107,7 +107,7 @@ function byText(text, exact, root) {
     found.push([element, buttonValue(element) || collapse(textOf(element))]);
     return true;
   };
-  const top = kindOf(root) === ELEMENT ? root : document.body || document.documentElement;
+  const top = kindOf(root) === ELEMENT ? root : pageBody() || pageRoot();
   const shadowed = new Set();
   for (const inner of allRoots(document)) {
     if (inner === document) continue;
@@ -123,7 +123,7 @@ const buttonValue = (element) =>
 
 // What is at a point of this frame's viewport, through open shadow roots.
 function deepestAt(x, y) {
-  let at = document.elementFromPoint(x, y);
+  let at = elementAt(x, y);
   while (at) {
     const shadow = shadowOf(at);
     const inner = shadow && shadow.elementFromPoint(x, y);

@@ -29,10 +29,10 @@ function typed({ handle, end }) {
   const element = handles.get(handle);
   const guard = end ? disarm() : { stopped: armed && armed.stopped, delivered: armed ? armed.delivered : [] };
   if (end) handles.delete(handle);
-  if (!element) return { ...guard, value: "", connected: false, url: location.href, title: document.title };
+  if (!element) return { ...guard, value: "", connected: false, ...pageState() };
   const inner = contains(element, focusedElement()) ? focusedElement() : element;
   return {
     ...guard, value: valueOf(inner, roleOf(inner)).slice(0, 20000), connected: isConnected(element),
-    url: location.href, title: document.title,
+    ...pageState(),
   };
 }

@@ -65,7 +65,7 @@ const htmlWriter = {
   text(page, text) { page.text += escapeHtml(/^\s*$/.test(text) ? (text.includes("\n") ? "\n" : " ") : text); },
   open(page, element, tag) {
     let opening = `<${tag}`;
-    for (const { name, value } of element.attributes) {
+    for (const { name, value } of attributesOf(element)) {
       if (DROPPED_ATTRIBUTES.test(name) || /^\s*javascript:/i.test(value) || (name === "value" && element.type === "password")) continue;
       opening += ` ${name}="${escapeHtml(cut(value, 2000)).replace(/"/g, "&quot;")}"`;
     }
