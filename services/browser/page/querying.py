@@ -6,6 +6,7 @@ from hyperkitty.browser.v1 import targets_pb2 as pb
 
 from services.browser.cdp.message import JsonValue
 from services.browser.page.page import Page
+from services.browser.page.placing import placed
 from services.browser.page.results import Element, LinkFound, LinksFound, Queried
 from services.browser.page.targeting import SEARCH_MS, Found, ref_entry, ref_frame, spec_of, stale
 from services.browser.page.world import WorldGone
@@ -42,7 +43,7 @@ async def query(page: Page, target: pb.Target, limit: int) -> tuple[list[Element
             answer = await page.minting(frame, "query", args, Queried, min(_LENT, left + 1), SEARCH_MS / 1000)
         except WorldGone:
             continue
-        found += answer.elements[:left]
+        found += await placed(page, frame, answer.elements[:left])
         total += answer.total
     if entry is not None and not total:
         raise await stale(page, entry)
