@@ -46,10 +46,12 @@ class ActingAgent:
         return self.act(op, session_id=self.session_id, tab_id=self.tab_id, **args)
 
     def get(self) -> Any:
-        """The agent as it is."""
+        """The agent as it is, but for the time that it has used."""
         reply = self.rest.get(f"/api/agents/{self.agent_id}")
         assert reply.status == 200, reply.body
-        return reply.json
+        agent = reply.json
+        del agent["usage"]["elapsed_ms"]
+        return agent
 
     def events(self) -> list[Any]:
         """Its events, oldest first."""

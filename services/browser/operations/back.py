@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hyperkitty.browser.v1.operations_pb2 import BackOperation, BackResult
 
-from services.browser.operations.reads import reading
+from services.browser.operations.loads import load
 from services.browser.operations.registry import handles
 from services.browser.page import loading
 from services.browser.tab import Tab
@@ -13,7 +13,6 @@ from services.browser.tab import Tab
 @handles(BackOperation)
 async def back(tab: Tab, operation: BackOperation) -> BackResult:
     """Go one step back in the history, and wait for the document there."""
-    with reading(tab):
-        navigation = await loading.go(tab.page, -1, operation.wait_until)
-        title = await loading.title(tab.page)
+    loaded = loading.go(tab.page, -1, operation.wait_until)
+    navigation, title = await load(tab, loaded, tab.page.url)
     return BackResult(url=tab.page.url, title=title, navigation=navigation)

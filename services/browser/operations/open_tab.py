@@ -6,6 +6,7 @@ from hyperkitty.browser.v1.operations_pb2 import OpenTabOperation
 from hyperkitty.browser.v1.sessions_pb2 import BrowserTab
 
 from services.browser.cdp.domains import target
+from services.browser.operations.loads import load
 from services.browser.operations.registry import handles
 from services.browser.page import loading
 from services.browser.session import Session
@@ -22,8 +23,8 @@ async def open_tab(session: Session, operation: OpenTabOperation) -> BrowserTab:
     if operation.url not in ("", BLANK):
         try:
             async with tab.writes:
-                await loading.navigate(tab.page, operation.url, operation.wait_until)
-                await loading.title(tab.page)
+                loaded = loading.navigate(tab.page, operation.url, operation.wait_until)
+                await load(tab, loaded, operation.url)
         except BaseException:
             tab.closing = True
             session.cdp.post(target.CloseTarget(target_id=tab.target_id), timeout=CLOSE_SECONDS)

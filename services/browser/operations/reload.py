@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hyperkitty.browser.v1.operations_pb2 import ReloadOperation, ReloadResult
 
-from services.browser.operations.reads import reading
+from services.browser.operations.loads import load
 from services.browser.operations.registry import handles
 from services.browser.page import loading
 from services.browser.tab import Tab
@@ -13,7 +13,6 @@ from services.browser.tab import Tab
 @handles(ReloadOperation)
 async def reload(tab: Tab, operation: ReloadOperation) -> ReloadResult:
     """Load the document again and wait for it as asked."""
-    with reading(tab):
-        navigation = await loading.reload(tab.page, operation.wait_until, ignore_cache=operation.ignore_cache)
-        title = await loading.title(tab.page)
+    loaded = loading.reload(tab.page, operation.wait_until, ignore_cache=operation.ignore_cache)
+    navigation, title = await load(tab, loaded, tab.page.url)
     return ReloadResult(url=tab.page.url, title=title, navigation=navigation)
