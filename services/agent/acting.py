@@ -106,6 +106,7 @@ class Acting:
         if isinstance(claimed, BaseException):
             # Whether it was written is not always known: whoever looks next finds out, and settles it.
             slot.running = slot.standing = None
+            slot.told = claim.action.action_id
             if isinstance(claimed, RevisionMismatch):
                 raise changed_meanwhile(standing.agent.agent_id) from claimed
             raise claimed

@@ -9,15 +9,19 @@ from hyperkitty.auth.v1.identity_pb2 import CallerIdentity
 from hyperkitty.operations.v1.errors_pb2 import ErrorCode
 
 from services.agent import states
-from services.agent.aftermath import INTERRUPTED, aftermath
+from services.agent.aftermath import COMPLETED_EVENT, FAILED_EVENT, INTERRUPTED, aftermath
 from services.agent.ledger import Ledger, Standing
 from services.agent.records import ActionEntry, AgentRecord, Claim
 from services.agent.slots import Slot, Slots
 from services.kit.clock import Clock
 from services.kit.errors import Refusal
+from services.kit.event_log import EventFilter, EventLog
 from services.kit.operations import current_operation
 from services.kit.recorder import Recorder
 from services.kit.store import RevisionMismatch
+
+# An action has two events; a repeat after a crash makes it a few more.
+_EVENTS_OF_ACTION = 10
 
 
 def stopped(agent: Agent) -> Refusal:
@@ -63,8 +67,9 @@ def about(agent: Agent) -> None:
 class Lives:
     """The agents that this instance works on. `owner` names the instance in the claims it makes."""
 
-    def __init__(self, ledger: Ledger, recorder: Recorder, clock: Clock, owner: str) -> None:
+    def __init__(self, ledger: Ledger, event_log: EventLog, recorder: Recorder, clock: Clock, owner: str) -> None:
         self.ledger = ledger
+        self._event_log = event_log
         self._recorder = recorder
         self.slots = Slots()
         self.clock = clock
@@ -95,22 +100,32 @@ class Lives:
         claim = standing.record.claim
         # Nobody began an action since: the lock is held. So what is unsettled now has no one who will settle it.
         if claim is not None and is_idle and self._is_orphan(claim):
-            standing = await self.interrupt(standing, claim)
+            standing = await self._interrupt(standing, claim, is_told=slot.told == claim.action.action_id)
         slot.standing = standing
         return standing
 
     def _is_orphan(self, claim: Claim) -> bool:
         return claim.owner == self.owner or self.clock.now_ms() > claim.expires_at_ms
 
-    async def interrupt(self, standing: Standing, claim: Claim) -> Standing:
-        """Settles an action whose service died: its failure is published, then decided (SPEC §9)."""
+    async def _interrupt(self, standing: Standing, claim: Claim, *, is_told: bool) -> Standing:
+        """Settles an action whose service died, or whose claim was written after it had been given up (SPEC §9).
+
+        Its failure is published first, unless the log or the call that gave it up has told of it.
+        """
         action = AgentAction()
         action.CopyFrom(claim.action)
         action.outcome = INTERRUPTED
         action.duration_ms = max(0, self.clock.now_ms() - action.started_at_ms)
-        await self._recorder.write(*aftermath(standing.agent, claim, action, self.clock.now_ms()))
+        if not is_told and not await self.outcome_is_told(standing.agent, claim):
+            await self._recorder.write(*aftermath(standing.agent, claim, action, self.clock.now_ms()))
         await self.ledger.end(standing.agent, claim, ActionEntry(action))
         return await self.ledger.again(standing.agent)
+
+    async def outcome_is_told(self, agent: Agent, claim: Claim) -> bool:
+        """Whether the log has the outcome of a claim. Raises LogUnreadable."""
+        wanted = EventFilter(tenant=agent.tenant, subject=claim.action.action_id)
+        told = await self._event_log.recent(wanted, _EVENTS_OF_ACTION)
+        return any(event.category in (COMPLETED_EVENT, FAILED_EVENT) for event in told)
 
     async def change(
         self,

@@ -7,13 +7,12 @@ import asyncio
 from hyperkitty.auth.v1.identity_pb2 import CallerIdentity
 
 from services.agent import states
-from services.agent.aftermath import COMPLETED_EVENT, FAILED_EVENT, aftermath
+from services.agent.aftermath import aftermath
 from services.agent.closing import Closing
 from services.agent.ledger import Left
 from services.agent.lives import Lives
 from services.kit import logs
 from services.kit.errors import Refusal
-from services.kit.event_log import EventFilter, EventLog
 from services.kit.recorder import Recorder
 
 log = logs.get(__name__)
@@ -26,12 +25,9 @@ _RECENT_MS = 24 * 3_600_000
 class Recovery:
     """Settles interrupted actions before the service is ready; tells owed outcomes and closes left sessions after."""
 
-    def __init__(
-        self, lives: Lives, closing: Closing, event_log: EventLog, recorder: Recorder, identity: CallerIdentity
-    ) -> None:
+    def __init__(self, lives: Lives, closing: Closing, recorder: Recorder, identity: CallerIdentity) -> None:
         self._lives = lives
         self._closing = closing
-        self._event_log = event_log
         self._recorder = recorder
         self._identity = identity
         self._left: list[Left] = []
@@ -66,9 +62,7 @@ class Recovery:
             return
         action = left.entry.action
         try:
-            told = await self._event_log.recent(EventFilter(tenant=left.agent.tenant, subject=action.action_id), 10)
+            if not await self._lives.outcome_is_told(left.agent, left.claim):
+                await self._recorder.write(*aftermath(left.agent, left.claim, action, self._lives.clock.now_ms()))
         except Refusal as refusal:
             log.warning("outcome_not_checked", action_id=action.action_id, reason=str(refusal))
-            return
-        if not any(event.category in (COMPLETED_EVENT, FAILED_EVENT) for event in told):
-            await self._recorder.write(*aftermath(left.agent, left.claim, action, self._lives.clock.now_ms()))

@@ -30,7 +30,7 @@ async def build(kit: Kit) -> Service:
     actions = await kit.store("actions", RecordCodec(ActionEntry), KEPT_SECONDS)
     ledger = Ledger(agents, actions, kit.clock)
     # A pod or machine that comes back under its name settles what it left at once; others wait until it expires.
-    lives = Lives(ledger, kit.recorder, kit.clock, owner=socket.gethostname())
+    lives = Lives(ledger, kit.event_log, kit.recorder, kit.clock, owner=socket.gethostname())
     browser = kit.channel("browser")
     closing = Closing(lives, browser)
 
@@ -39,7 +39,7 @@ async def build(kit: Kit) -> Service:
 
     tools = Tools(browser, kit.channel("search"), kit.channel("messaging"))
     acting = Acting(lives, tools, kit.spawn, on_end)
-    recovery = Recovery(lives, closing, kit.event_log, kit.recorder, system_identity(kit.name))
+    recovery = Recovery(lives, closing, kit.recorder, system_identity(kit.name))
 
     async def ready() -> None:
         await recovery.settle()

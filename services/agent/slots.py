@@ -50,6 +50,8 @@ class Slot:
         self.running: Running | None = None
         self.standing: Standing | None = None
         """As last written here. A guess, since another replica may have written: compare-and-set decides."""
+        self.told = ""
+        """The action whose claim may or may not have been written: its failure is on the record already."""
 
 
 class Slots:

@@ -74,7 +74,7 @@ class World:
         self.recorder = Recorder("agent", self.log, self.operations, Spool(Path(tempfile.mkdtemp()) / "spool"))
         record.install(self.recorder)
         self.ledger = Ledger(self.agents, self.actions, self.clock)
-        self.lives = Lives(self.ledger, self.recorder, self.clock, owner)
+        self.lives = Lives(self.ledger, self.log, self.recorder, self.clock, owner)
         self.tools = HeldTools()
         self.ended: list[Agent] = []
         self.tasks: list[asyncio.Task[None]] = []
