@@ -83,10 +83,13 @@ def test_every_operation_has_a_result_of_its_number() -> None:
 
 def test_the_core_is_the_fifteen() -> None:
     core = [facts.name for facts in operations().values() if facts.core]
-    assert core == (
-        "create_session close_session open_tab close_tab navigate back forward reload read_page query_element "
-        "click type scroll screenshot extract_links"
-    ).split()
+    assert (
+        core
+        == (
+            "create_session close_session open_tab close_tab navigate back forward reload read_page query_element "
+            "click type scroll screenshot extract_links"
+        ).split()
+    )
 
 
 def test_every_published_category_is_in_the_catalogue() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
@@ -23,7 +23,7 @@ HOLDING = """<title>Holding</title><button onclick="const r = new XMLHttpRequest
 
 
 @contextmanager
-def stopped(pid: int) -> Iterator[None]:
+def stopped(pid: int) -> Generator[None]:
     """The process stands still inside."""
     os.kill(pid, signal.SIGSTOP)
     try:
@@ -61,9 +61,8 @@ def test_an_outcome_survives_the_logs_absence(system: RunningSystem, site: Site,
             assert (refused.status, refused.error_code) == (503, "event_log_unavailable")
             operation_id = refused.json["error"]["details"]["operation_id"]
             assert operation_id == refused.json["operation_id"]
-            if service_dies:
-                killed = system.kill("browser")
-    if service_dies:
+            killed = system.kill("browser") if service_dies else None
+    if killed is not None:
         system.wait_healed("browser", killed)
     wanted = ["browser.action.started", "browser.action.click"]
     until(lambda: outcomes(system, operation_id) == wanted, "the outcome on the log", 15)

@@ -82,11 +82,6 @@ class Chromium:
         return self._process.pid
 
     @property
-    def binary_name(self) -> str:
-        """Which Chromium it is."""
-        return self.binary.name
-
-    @property
     def sandbox(self) -> pb.SandboxState.ValueType:
         """Whether Chromium's own sandbox is on."""
         return pb.SANDBOX_STATE_OFF if self.layers.sandbox_problem else pb.SANDBOX_STATE_ON

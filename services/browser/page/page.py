@@ -11,7 +11,7 @@ from typing import TypeVar
 from hyperkitty.operations.v1.errors_pb2 import ErrorCode
 from msgspec import Struct
 
-from services.browser.cdp.domains import network, target
+from services.browser.cdp.domains import network
 from services.browser.cdp.domains import page as cdp_page
 from services.browser.cdp.errors import CdpClosed, CdpFault
 from services.browser.cdp.message import JsonValue
@@ -85,10 +85,6 @@ class Page:
     def on_change(self, callback: Callable[[], None]) -> None:
         """Call `callback` when url, title or loading changed."""
         self._listeners.append(callback)
-
-    def on_attached_child(self, session: CdpSession, info: target.TargetInfo) -> None:
-        """A frame of another process got a session of its own."""
-        # Its frames join `frames` with that session; until then they are shown as frames without content.
 
     def dialog_opened(self) -> None:
         """A dialog that waits for an answer opened: whoever waits for the page is told."""

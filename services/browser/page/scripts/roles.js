@@ -27,7 +27,7 @@ const TAG_ROLES = {
   math: "math", menu: "list", meter: "meter", nav: "navigation", ol: "list", optgroup: "group", option: "option",
   output: "status", p: "paragraph", progress: "progressbar", search: "search", strong: "strong", sub: "subscript",
   summary: "button", sup: "superscript", table: "table", tbody: "rowgroup", textarea: "textbox", tfoot: "rowgroup",
-  thead: "rowgroup", time: "time", tr: "row", ul: "list", address: "group", hgroup: "group",
+  thead: "rowgroup", time: "time", ul: "list", address: "group", hgroup: "group",
 };
 
 const INPUT_ROLES = {
@@ -68,12 +68,26 @@ function inputRole(element) {
   return role || "textbox";
 }
 
-function cellRole(element, tag) {
+// What belongs to a table or list that is there for layout alone is nothing itself (ARIA, presentational children).
+const isLayout = (element) => /^(none|presentation)$/.test(attr(element, "role") || "");
+
+function tableOf(element) {
   let table = flatParent(element);
   while (table && tagOf(table) !== "table") table = flatParent(table);
-  const grid = table && GRIDS.has(attr(table, "role"));
-  if (tag === "td") return grid ? "gridcell" : "cell";
+  return table;
+}
+
+function cellRole(element, tag) {
+  const table = tableOf(element);
+  if (table && isLayout(table)) return "generic";
+  if (tag === "tr") return "row";
+  if (tag === "td") return table && GRIDS.has(attr(table, "role")) ? "gridcell" : "cell";
   return attr(element, "scope") === "row" || attr(element, "scope") === "rowgroup" ? "rowheader" : "columnheader";
+}
+
+function itemRole(element) {
+  const list = flatParent(element);
+  return list && /^(ul|ol|menu)$/.test(tagOf(list)) && !isLayout(list) ? "listitem" : "generic";
 }
 
 function implicitRole(element, tag) {
@@ -87,8 +101,8 @@ function implicitRole(element, tag) {
     case "footer": return isInside(element, SECTIONING) ? "generic" : "contentinfo";
     case "section": return hasAuthorName(element) ? "region" : "generic";
     case "form": return hasAuthorName(element) ? "form" : "generic";
-    case "li": { const parent = flatParent(element); return parent && /^(ul|ol|menu)$/.test(tagOf(parent)) ? "listitem" : "generic"; }
-    case "td": case "th": return cellRole(element, tag);
+    case "li": return itemRole(element);
+    case "tr": case "td": case "th": return cellRole(element, tag);
     default: return Object.hasOwn(TAG_ROLES, tag) ? TAG_ROLES[tag] : "generic";
   }
 }
