@@ -67,7 +67,8 @@ async def test_a_document_opened_again_is_guarded_too(driver: Driver) -> None:
     await driver.show("<p>first")
     await driver.page_says(
         "document.open(), document.write(\"<button id=b style='position:absolute;left:100px;top:50px'>Go</button>\"),"
-        "document.close(), window.hits = 0, addEventListener('mousedown', () => { b.remove(); const t = b.cloneNode(true);"
+        "document.close(), window.hits = 0,"
+        "addEventListener('mousedown', () => { b.remove(); const t = b.cloneNode(true);"
         " t.onmouseup = t.onclick = () => hits++; document.body.append(t) }, true), 0"
     )
     with pytest.raises(Refusal) as caught:

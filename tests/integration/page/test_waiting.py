@@ -7,9 +7,10 @@ import time
 
 import pytest
 from hyperkitty.browser.v1 import operations_pb2 as pb
-from hyperkitty.browser.v1 import targets_pb2
+from hyperkitty.browser.v1 import sessions_pb2, targets_pb2
 from hyperkitty.operations.v1.errors_pb2 import ErrorCode
 
+from services.kit import deadlines
 from services.kit.errors import Refusal
 from tests.integration.page.driving import Driver
 
@@ -169,6 +170,21 @@ async def test_a_dialog_while_a_page_loads(driver: Driver) -> None:
     assert result.navigation.outcome == COMMITTED
     assert driver.changed.dialog.message == "Hello"
     await driver.tab.handle_dialog(accept=True, prompt_text="")
+
+
+async def test_leaving_a_page_that_asks(driver: Driver) -> None:
+    url = driver.site.put("/next", "<title>Next</title>")
+    await driver.show("<button id=b>x</button><script>onbeforeunload = (e) => e.preventDefault()</script>")
+    await driver.click(selector="#b")  # a page that nobody touched may not ask
+    result = await driver.go(url)
+    assert result.navigation.outcome == targets_pb2.NAVIGATION_OUTCOME_PENDING
+    assert driver.changed.dialog.kind == sessions_pb2.DIALOG_KIND_BEFOREUNLOAD
+    await driver.tab.handle_dialog(accept=False, prompt_text="")
+    assert await driver.page_says("document.title") == "Test"
+    await driver.go(url)
+    await driver.tab.handle_dialog(accept=True, prompt_text="")
+    with deadlines.within(5):
+        await driver.tab.page.conditions.until(lambda: driver.tab.page.url == url, 5)
 
 
 async def test_a_new_window_is_a_new_tab(driver: Driver) -> None:
