@@ -48,6 +48,7 @@ class NatsConnection:
         self._on_lost: list[Callable[[], None]] = []
         self._on_restored: list[Callable[[], None]] = []
         self._closing = False
+        self._reported = ""
         # Set when the connection ended for good without being asked to: the process should end too.
         self.broken = asyncio.Event()
 
@@ -97,14 +98,17 @@ class NatsConnection:
 
     async def _restore(self) -> None:
         self._connected.set()
+        self._reported = ""
         log.info("nats_connection_restored")
         for each in list(self._on_restored):
             each()
 
     async def _report(self, error: Exception) -> None:
-        # While NATS is away each attempt reports; that it is away was logged once.
-        if self._connected.is_set() or not isinstance(error, (OSError, nats.errors.Error)):
-            log.warning("nats_error", error=f"{type(error).__name__}: {error}")
+        # While NATS is away each attempt reports the same.
+        text = f"{type(error).__name__}: {error}"
+        if self._connected.is_set() or text != self._reported:
+            self._reported = text
+            log.warning("nats_error", error=text)
 
     async def connect(self) -> None:
         """Connects, trying until it works; the caller sets the deadline. A refused credential raises."""

@@ -11,6 +11,8 @@ from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 
 from services.kit.telemetry import Trace
 
+_CLOSE_MS = 2_000
+
 
 def _context(span: Trace) -> trace.SpanContext:
     return trace.SpanContext(
@@ -41,5 +43,5 @@ class OtlpSpans:
         self._processor.on_end(made)
 
     def close(self) -> None:
-        """Sends what waits."""
+        self._processor.force_flush(_CLOSE_MS)
         self._processor.shutdown()

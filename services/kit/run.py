@@ -205,12 +205,14 @@ async def serve(name: str, build: Build, settings: CommonSettings) -> int:
         listen = settings.listen or default_listen(target)
         metrics = settings.metrics_listen or f"unix:{settings.runtime_dir}/{name}.metrics.sock"
         idempotent = await kit.store("idempotency", struct_codec(FirstCall), KEPT_SECONDS)
+        spans = _span_sink(name, settings)
+        stack.push_async_callback(asyncio.to_thread, spans.close)
         around = Surroundings(
             Verifier(name, PublicKeys(settings.identity_keys), kit.clock),
             kit.recorder,
             kit.clock,
             IdempotencyKeys(name, idempotent, kit.clock),
-            _span_sink(name, settings),
+            spans,
         )
         status = StatusServicer(name, service.status, lambda: kit.recorder.spooled)
         server = Server([*service.servicers, (add_ServiceStatusServiceServicer_to_server, status)], around)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import grpc
@@ -15,7 +14,7 @@ from grpc_reflection.v1alpha import reflection
 from services.kit.config import SettingsError
 from services.kit.interceptor import KitInterceptor, Surroundings
 from services.kit.methods import MethodFacts, methods_of
-from services.kit.transport import COMMON_OPTIONS, Tls, is_loopback, prepare_socket
+from services.kit.transport import COMMON_OPTIONS, Tls, prepare
 
 # Calls at a time; more are refused with resource_exhausted by gRPC itself.
 MOST_CALLS = 2_000
@@ -80,11 +79,7 @@ class Server:
     async def start(self, listen: str, tls: Tls | None = None) -> None:
         """Listens on `unix:<path>` or `host:port`, NOT_SERVING yet. Raises SettingsError."""
         await self._set_health(_NOT_SERVING)
-        path = Path(listen.removeprefix("unix:")) if listen.startswith("unix:") else None
-        if path is not None:
-            prepare_socket(path)
-        elif tls is None and not is_loopback(listen):
-            raise SettingsError(f"{listen} is reachable from elsewhere: HYPERKITTY_TLS_DIR must be set for it")
+        path = prepare(listen, tls)
         try:
             if tls is not None and path is None:
                 self._server.add_secure_port(listen, tls.server())

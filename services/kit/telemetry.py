@@ -79,9 +79,16 @@ class SpanSink(Protocol):
         """One call, from `started_ns` to `ended_ns` (nanoseconds since 1970)."""
         ...
 
+    def close(self) -> None:
+        """Sends what waits; may block for some seconds."""
+        ...
+
 
 class NoSpans:
     """Where no collector is set: the trace is passed on, nothing is sent."""
 
     def finished(self, name: str, span: Trace, parent: Trace | None, started_ns: int, ended_ns: int, code: str) -> None:
+        return
+
+    def close(self) -> None:
         return

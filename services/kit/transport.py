@@ -71,6 +71,20 @@ def prepare_socket(path: Path) -> None:
         path.unlink()
 
 
+def prepare(listen: str, tls: Tls | None) -> Path | None:
+    """Makes ready to listen on `unix:<path>` (returns the path) or `host:port` (None). Raises SettingsError.
+
+    Beyond loopback only with TLS.
+    """
+    if listen.startswith("unix:"):
+        path = Path(listen.removeprefix("unix:"))
+        prepare_socket(path)
+        return path
+    if tls is None and not is_loopback(listen):
+        raise SettingsError(f"{listen} is reachable from elsewhere: HYPERKITTY_TLS_DIR must be set for it")
+    return None
+
+
 def is_loopback(listen: str) -> bool:
     """Whether a `host:port` is this machine's own."""
     return listen.rpartition(":")[0].strip("[]") in ("127.0.0.1", "::1", "localhost")
