@@ -134,8 +134,8 @@ class Mailbox:
             and (not recipient or each.recipient == recipient)
         ]
 
-    async def add(self, message: Message) -> None:
-        """Stores a new message. Raises Refusal resource_exhausted where its recipient's queue is full."""
+    def check_room(self, message: Message) -> None:
+        """Raises Refusal resource_exhausted where the recipient's queue is full."""
         group = self._by_recipient.get((message.tenant, message.recipient), {})
         queued = sum(1 for each in group.values() if each.status == QUEUED)
         if queued >= MOST_QUEUED:
@@ -145,6 +145,9 @@ class Mailbox:
                 hint="list_messages shows them; they go when their recipient subscribes.",
                 details={"recipient": message.recipient, "limit": MOST_QUEUED},
             )
+
+    async def add(self, message: Message) -> None:
+        """Stores a new message."""
         key = key_of(message)
         await self._store.create(key, message)
         self._note(key, message)

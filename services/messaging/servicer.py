@@ -66,11 +66,13 @@ class MessagingServicer(MessagingServiceServicer):
             tenant=identity.tenant,
         )
         current_operation().subject = message.message_id
+        self._mailbox.check_room(message)
+        # What it says is for its recipient; the log tells that it was said, before anybody can acknowledge it.
+        facts = {"sender": sender, "recipient": message.recipient, "conversation_id": message.conversation_id}
+        record.note("message.sent", data={**facts, "bytes": size})
+        await record.flush()
         acknowledged = self._streams.expect(message)
         await self._mailbox.add(message)
-        # What it says is for its recipient; the log tells that it was said.
-        facts = {"sender": sender, "recipient": message.recipient, "conversation_id": message.conversation_id}
-        record.outcome("message.sent", data={**facts, "bytes": size})
         if acknowledged is not None:
             try:
                 async with asyncio.timeout(_ACKNOWLEDGE_SECONDS):

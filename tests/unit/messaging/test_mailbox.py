@@ -38,6 +38,7 @@ class Post:
 
     async def sent(self, *args: str) -> Message:
         made = message(*args)
+        self.mailbox.check_room(made)
         await self.mailbox.add(made)
         return made
 
