@@ -90,10 +90,15 @@ def test_grants() -> None:
 
 def test_null_is_an_unset_message_or_optional_and_nothing_else() -> None:
     assert read(CREATE, '{"limits":null,"objective":null}') == agent_service_pb2.CreateAgentRequest()
-    assert read(TARGET, '{"ref":"e1","nth":null,"point":null}') == targets_pb2.Target(ref="e1")
+    assert read(TARGET, '{"ref":"e1","nth":null}') == targets_pb2.Target(ref="e1")
     # An empty allow list allows everything: null must not be taken for it.
     policy = sessions_pb2.NetworkPolicy.DESCRIPTOR
     assert refused(policy, '{"allowed_domains":null}').path == "allowed_domains"
+
+
+def test_a_target_may_be_x_and_y() -> None:
+    assert read(TARGET, '{"x":1,"y":2.5}') == targets_pb2.Target(point=targets_pb2.Point(x=1, y=2.5))
+    assert refused(TARGET, '{"ref":"e1","x":1}').path == ""
 
 
 def test_optional_zero_is_present() -> None:

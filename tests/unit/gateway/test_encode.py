@@ -76,8 +76,10 @@ def test_maps() -> None:
 
 
 def test_unset_messages_and_optionals_are_null_and_unset_arms_absent() -> None:
-    target = targets_pb2.Target(ref="e1")
-    assert written(target) == '{"ref":"e1","name":"","nth":null,"exact":false}'
+    asked = event_service_pb2.StreamEventsRequest(category_prefix="agent", since_ms=0)
+    assert written(asked) == '{"category_prefix":"agent","subject":"","after_sequence":null,"since_ms":0}'
+    # Beside a flattened field there is no null: there the object is another message's.
+    assert written(targets_pb2.Target(ref="e1")) == '{"ref":"e1","name":"","exact":false}'
     assert written(targets_pb2.Target(text="", nth=0)) == '{"text":"","name":"","nth":0,"exact":false}'
 
 
