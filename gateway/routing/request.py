@@ -35,11 +35,11 @@ class RequestReader:
     def read(self, values: Iterable[str], query: Iterable[tuple[str, str]], body: object) -> Message:
         """The request. Raises Mismatch; paths are those of the body, of a query parameter or of a path variable."""
         message = self._class()
+        self._set_query(message, query)
         if self._body is not None:
             self._body(message, body)
         for variable, value in zip(self._variables, values, strict=True):
             variable.set(message, value)
-        self._set_query(message, query)
         self._agreement.check(message)
         return message
 

@@ -29,12 +29,11 @@ _encode_error = object_encoder(errors_pb2.Error.DESCRIPTOR)
 
 @dataclass(slots=True)
 class Answer:
-    """A whole HTTP answer. `close`: the request was not read to its end, and the connection must not be used again."""
+    """A whole HTTP answer."""
 
     status: int
     body: bytes
     headers: list[Header] = field(default_factory=list[Header])
-    close: bool = False
 
 
 def succeeded(route: Route, response: Message, operation_id: str, request_id: str) -> Answer:
@@ -64,8 +63,7 @@ def failed(refusal: Refusal, request_id: str, *, with_status: bool, operation_id
     retry_after_ms = refusal.details.get("retry_after_ms")
     if isinstance(retry_after_ms, (int, float)):
         headers.append((b"retry-after", str(max(1, math.ceil(retry_after_ms / 1000))).encode()))
-    too_large = refusal.code == ErrorCode.ERROR_CODE_PAYLOAD_TOO_LARGE
-    return Answer(errors.http_status(refusal.code), dump(envelope), headers, close=too_large)
+    return Answer(errors.http_status(refusal.code), dump(envelope), headers)
 
 
 def error_json(refusal: Refusal) -> dict[str, object]:
@@ -94,7 +92,5 @@ async def send_answer(send: Send, exchange: Exchange, answer: Answer) -> None:
         (b"content-length", str(len(answer.body)).encode()),
         *answer.headers,
     ]
-    if answer.close:
-        headers.append((b"connection", b"close"))
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
     await send({"type": "http.response.body", "body": answer.body})

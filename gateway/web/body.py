@@ -19,7 +19,8 @@ class ClientGone(Exception):
 async def read_body(exchange: Exchange, receive: Receive, limit: int) -> bytes:
     """The whole body, at most `limit` bytes.
 
-    Raises Refusal payload_too_large before it reads what is announced as longer, and ClientGone.
+    Raises Refusal payload_too_large before it reads what is announced as longer, and ClientGone. What a client goes on
+    sending after its answer is parsed and dropped by the server: a closed connection would cost it the answer.
     """
     encoding = exchange.header(b"content-encoding")
     if encoding is not None and encoding.lower() != "identity":

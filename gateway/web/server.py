@@ -22,7 +22,10 @@ _KEEP_ALIVE_SECONDS = 60
 
 def listen_on(host: str, port: int) -> socket.socket:
     """A listening socket; port 0 takes a free one. Raises SettingsError naming a port that is taken."""
-    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    # Accepted sockets inherit it. Without it an answer in two writes waits 40 ms for a delayed acknowledgement.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))

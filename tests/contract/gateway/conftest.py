@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import tempfile
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import aiohttp
 import pytest
+import pytest_asyncio
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -67,6 +70,19 @@ def make_keys(directory: Path, services: Iterable[str]) -> dict[str, Ed25519Priv
 
 @pytest.fixture
 async def gateway() -> AsyncIterator[Gateway]:
+    async with running() as made:
+        yield made
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shared_gateway() -> AsyncIterator[Gateway]:
+    """One for all tests of a module that leave nothing behind; such tests run on the module's loop."""
+    async with running() as made:
+        yield made
+
+
+@asynccontextmanager
+async def running() -> AsyncGenerator[Gateway]:
     with tempfile.TemporaryDirectory(prefix="hk-") as scratch:
         directory = Path(scratch) / "run"
         directory.mkdir(mode=0o700)
@@ -102,7 +118,5 @@ async def gateway() -> AsyncIterator[Gateway]:
         async with aiohttp.ClientSession() as http:
             yield Gateway(server, front, backends, processes, contract, http, denials, denied)
         await server.stop()
-        for channel in channels:
-            await channel.close()
-        for process in processes.values():
-            await process.stop()
+        await asyncio.gather(*(channel.close() for channel in channels))
+        await asyncio.gather(*(process.stop() for process in processes.values()))
