@@ -314,6 +314,22 @@ async def _checked(requests: AsyncIterator[Message]) -> AsyncIterator[Message]:
         yield request
 
 
+def _served(facts: MethodFacts, behavior: Any) -> Any:
+    """The servicer's method; in place of the generated one, which a servicer did not override, a refusal."""
+    if not str(getattr(behavior, "__module__", "")).endswith("_pb2_grpc"):
+        return behavior
+    told = f"{facts.kind} is in the contract, but is not served yet"
+
+    async def refuse(request: Any, context: Context) -> Message:
+        raise Refusal(ErrorCode.ERROR_CODE_UNIMPLEMENTED, told)
+
+    async def refuse_stream(request: Any, context: Context) -> AsyncIterator[Message]:
+        raise Refusal(ErrorCode.ERROR_CODE_UNIMPLEMENTED, told)
+        yield  # makes it a stream
+
+    return refuse_stream if facts.streams_responses else refuse
+
+
 def wrap(around: Surroundings, facts: MethodFacts, handler: Handler) -> Handler:
     """The handler with everything around it."""
     serialization: dict[str, Any] = {
@@ -321,7 +337,7 @@ def wrap(around: Surroundings, facts: MethodFacts, handler: Handler) -> Handler:
         "response_serializer": handler.response_serializer,
     }
     if facts.streams_responses:
-        behavior = handler.stream_stream if facts.streams_requests else handler.unary_stream
+        behavior = _served(facts, handler.stream_stream if facts.streams_requests else handler.unary_stream)
 
         async def stream(request: Any, context: Context) -> AsyncIterator[Message]:
             running = _Running(around, facts, context)
@@ -332,7 +348,7 @@ def wrap(around: Surroundings, facts: MethodFacts, handler: Handler) -> Handler:
 
         make = grpc.stream_stream_rpc_method_handler if facts.streams_requests else grpc.unary_stream_rpc_method_handler
         return make(stream, **serialization)
-    behavior = handler.stream_unary if facts.streams_requests else handler.unary_unary
+    behavior = _served(facts, handler.stream_unary if facts.streams_requests else handler.unary_unary)
 
     async def answer(request: Any, context: Context) -> Message | None:
         running = _Running(around, facts, context)

@@ -1,0 +1,70 @@
+"""The one list of what the contract has and nothing serves yet: each with a request that is valid otherwise.
+
+Whatever stands here answers `unimplemented`; later issues shorten it to empty.
+"""
+
+from __future__ import annotations
+
+from google.protobuf.message import Message
+from hyperkitty.agent.v1.agent_service_pb2 import ApproveActionRequest
+from hyperkitty.auth.v1 import secret_service_pb2 as secrets
+from hyperkitty.auth.v1 import token_service_pb2 as tokens
+from hyperkitty.browser.v1 import browser_service_pb2 as browser
+from hyperkitty.browser.v1 import operations_pb2 as op
+from hyperkitty.browser.v1.operations_pb2 import BrowserOperation
+from hyperkitty.browser.v1.sessions_pb2 import Viewport
+from hyperkitty.browser.v1.targets_pb2 import Target
+from hyperkitty.search.v1 import search_service_pb2 as search
+from hyperkitty.search.v1.search_pb2 import SearchQuery
+
+from services.kit.ids import new_id
+
+SESSION, TAB, JOB = new_id("sess"), new_id("tab"), new_id("job")
+TARGET = Target(ref="e1")
+
+RPCS: dict[str, Message] = {
+    "agent.v1.AgentService/ApproveAction": ApproveActionRequest(agent_id=new_id("agent"), action_id=new_id("act")),
+    "browser.v1.BrowserService/SetSessionOwner": browser.SetSessionOwnerRequest(session_id=SESSION),
+    "browser.v1.BrowserService/SetSessionControl": browser.SetSessionControlRequest(session_id=SESSION),
+    "browser.v1.BrowserService/Batch": browser.BatchRequest(operations=[BrowserOperation()]),
+    "browser.v1.BrowserService/WatchTab": browser.WatchTabRequest(session_id=SESSION, tab_id=TAB),
+    "search.v1.SearchService/StartSearch": search.StartSearchRequest(query=SearchQuery(query="kittens")),
+    "search.v1.SearchService/GetSearchJob": search.GetSearchJobRequest(job_id=JOB),
+    "search.v1.SearchService/GetSearchResult": search.GetSearchResultRequest(job_id=JOB),
+    "search.v1.SearchService/GetSourceDocument": search.GetSourceDocumentRequest(job_id=JOB, document_id=new_id("doc")),
+    "search.v1.SearchService/CancelSearch": search.CancelSearchRequest(job_id=JOB),
+    "auth.v1.TokenService/ListTokens": tokens.ListTokensRequest(),
+    "auth.v1.TokenService/CreateToken": tokens.CreateTokenRequest(),
+    "auth.v1.TokenService/RevokeToken": tokens.RevokeTokenRequest(token_id=new_id("tok")),
+    "auth.v1.TokenService/CreateViewSession": tokens.CreateViewSessionRequest(),
+    "auth.v1.SecretService/GetSecret": secrets.GetSecretRequest(name="a"),
+    "auth.v1.SecretService/PutSecret": secrets.PutSecretRequest(name="a", value="b", hosts=["example.com"]),
+    "auth.v1.SecretService/DeleteSecret": secrets.DeleteSecretRequest(name="a"),
+}
+
+OPERATIONS: dict[str, Message] = {
+    "list_tabs": op.ListTabsOperation(session_id=SESSION),
+    "activate_tab": op.ActivateTabOperation(tab_id=TAB),
+    "wait_for": op.WaitForOperation(tab_id=TAB, network_idle=True),
+    "press_key": op.PressKeyOperation(tab_id=TAB, key="Enter"),
+    "hover": op.HoverOperation(tab_id=TAB, target=TARGET),
+    "select_option": op.SelectOptionOperation(tab_id=TAB, target=TARGET, values=["a"]),
+    "check": op.CheckOperation(tab_id=TAB, target=TARGET),
+    "drag": op.DragOperation(tab_id=TAB, source=TARGET, destination=TARGET),
+    "fill_form": op.FillFormOperation(tab_id=TAB, fields=[op.FormField(target=TARGET)]),
+    "upload_file": op.UploadFileOperation(tab_id=TAB, target=TARGET, files=[op.UploadFile(name="a", content=b"a")]),
+    "list_downloads": op.ListDownloadsOperation(session_id=SESSION),
+    "get_download": op.GetDownloadOperation(session_id=SESSION, artifact_id=new_id("art")),
+    "handle_dialog": op.HandleDialogOperation(tab_id=TAB, accept=True),
+    "print_pdf": op.PrintPdfOperation(tab_id=TAB),
+    "get_cookies": op.GetCookiesOperation(session_id=SESSION),
+    "set_cookies": op.SetCookiesOperation(session_id=SESSION, cookies=[op.Cookie(name="a", domain="example.com")]),
+    "clear_cookies": op.ClearCookiesOperation(session_id=SESSION),
+    "export_state": op.ExportStateOperation(session_id=SESSION),
+    "import_state": op.ImportStateOperation(session_id=SESSION, artifact_id=new_id("art")),
+    "console_log": op.ConsoleLogOperation(tab_id=TAB),
+    "network_log": op.NetworkLogOperation(tab_id=TAB),
+    "set_viewport": op.SetViewportOperation(tab_id=TAB, viewport=Viewport(width=100, height=100)),
+    "emulate": op.EmulateOperation(tab_id=TAB),
+    "find_text": op.FindTextOperation(tab_id=TAB, text="a"),
+}
