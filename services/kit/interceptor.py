@@ -324,8 +324,7 @@ def _served(facts: MethodFacts, behavior: Any) -> Any:
         raise Refusal(ErrorCode.ERROR_CODE_UNIMPLEMENTED, told)
 
     async def refuse_stream(request: Any, context: Context) -> AsyncIterator[Message]:
-        raise Refusal(ErrorCode.ERROR_CODE_UNIMPLEMENTED, told)
-        yield  # makes it a stream
+        yield await refuse(request, context)
 
     return refuse_stream if facts.streams_responses else refuse
 
