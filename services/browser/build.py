@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from urllib.parse import urlsplit
 
-from hyperkitty.browser.v1 import sessions_pb2
+from hyperkitty.browser.v1 import sessions_pb2 as pb
 from hyperkitty.browser.v1.browser_service_pb2_grpc import add_BrowserServiceServicer_to_server
 
 from services.browser.chromium.directories import SessionDirectories
@@ -17,6 +17,7 @@ from services.browser.starting import Starter
 from services.kit import record
 from services.kit.run import Kit, Service
 from services.kit.settings import BrowserSettings, CommonSettings, GatewaySettings, load
+from services.kit.status import OwnStatus
 from services.kit.store import proto_codec
 
 
@@ -30,7 +31,7 @@ async def build(kit: Kit) -> Service:
     launcher = Launcher(directories, allow_unsandboxed=settings.allow_unsandboxed)
     starter = Starter(launcher, settings, reports, kit.clock, kit.artifacts, _own_ports(kit.settings))
     parts = Parts(
-        store=await kit.store("sessions", proto_codec(sessions_pb2.BrowserSession)),
+        store=await kit.store("sessions", proto_codec(pb.BrowserSession)),
         reports=reports,
         starter=starter,
         clock=kit.clock,
@@ -49,6 +50,26 @@ async def build(kit: Kit) -> Service:
         ready=sessions.recover,
         drain=drain,
         settles="browser",
+        status=lambda: _status(sessions, reports, settings),
+    )
+
+
+async def _status(sessions: Sessions, reports: Reports, settings: BrowserSettings) -> OwnStatus:
+    """What health tells of this service."""
+    live = sessions.live()
+    isolation = {pb.EgressIsolation.Name(session.chromium.isolation)[17:].lower() for session in live}
+    return OwnStatus(
+        counts={
+            "sessions": len(live),
+            "max_sessions": settings.max_sessions,
+            "tabs": sum(len(session.tabs) for session in live),
+            "reports_dropped": reports.dropped,
+        },
+        facts={
+            "sandbox": "off" if settings.allow_unsandboxed else "on",
+            "egress_isolation": ", ".join(sorted(isolation)) or "not used yet",
+        },
+        degraded="sessions may run without Chromium's sandbox" if settings.allow_unsandboxed else "",
     )
 
 
