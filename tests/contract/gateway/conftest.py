@@ -48,6 +48,7 @@ class Gateway:
     processes: dict[str, FakeProcess]
     rpcs: list[Rpc]
     http: aiohttp.ClientSession
+    door: Door
     denials: Denials
     denied: list[tuple[str, dict[str, JsonValue]]] = field(default_factory=list[tuple[str, dict[str, JsonValue]]])
 
@@ -116,7 +117,7 @@ async def running() -> AsyncGenerator[Gateway]:
         server = WebServer(front, listen_on("127.0.0.1", 0), 2.0)
         await server.start()
         async with aiohttp.ClientSession() as http:
-            yield Gateway(server, front, backends, processes, contract, http, denials, denied)
+            yield Gateway(server, front, backends, processes, contract, http, door, denials, denied)
         await server.stop()
         await asyncio.gather(*(channel.close() for channel in channels))
         await asyncio.gather(*(process.stop() for process in processes.values()))
