@@ -48,7 +48,7 @@ class Tab:
         """Its place among all tabs that the session ever had, from 1."""
         self.created_at_ms = now_ms
         self.updated_at_ms = now_ms
-        self.page = Page(cdp, session.refs)
+        self.page = Page(cdp, session.refs, self._identity)
         self.dialog: pb.Dialog | None = None
         self.writes = asyncio.Lock()
         """Held by a write: one at a time, in arrival order (asyncio locks are first come, first served)."""
@@ -94,6 +94,12 @@ class Tab:
         ]
         if viewport.touch:
             commands.append(emulation.SetTouchEmulationEnabled(enabled=True, max_touch_points=5))
+        return [*commands, *self._identity()]
+
+    def _identity(self) -> Sequence[Command[Empty]]:
+        """What pages are told of the browser and its place; each process of a page's frames is told it."""
+        settings = self.session.settings
+        commands: list[Command[Empty]] = []
         if settings.user_agent or settings.locale:
             commands.append(
                 emulation.SetUserAgentOverride(

@@ -91,6 +91,10 @@ class CdpSession:
         else:
             self._on_closed.append(callback)
 
+    def child(self, session_id: str) -> CdpSession | None:
+        """The session of a target that was attached through this one; None when it is gone again."""
+        return self._client.session(session_id)
+
     # for the client
 
     def deliver(self, method: str, params: Raw) -> bool:

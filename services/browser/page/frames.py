@@ -46,10 +46,32 @@ class Frames:
         self._changed = changed
         self._frames: dict[str, Frame] = {}
         self.ignored = 0
-        session.on(cdp_page.FrameAttached, self._attached)
-        session.on(cdp_page.FrameNavigated, lambda event: self._navigated(event.frame))
-        session.on(cdp_page.FrameDetached, lambda event: self._detached(event.frame_id))
+        self.hear(session)
+
+    def hear(self, session: CdpSession) -> None:
+        """Follow the frames that a session reaches: the page's own, and those of its frames in other processes."""
+        session.on(cdp_page.FrameAttached, lambda event: self._attached(session, event))
+        session.on(cdp_page.FrameNavigated, lambda event: self._navigated(session, event.frame))
+        session.on(cdp_page.FrameDetached, self._detached)
         session.on(cdp_page.NavigatedWithinDocument, self._moved)
+
+    def adopt(self, session: CdpSession, frame_id: str, parent_id: str) -> None:
+        """A frame is in another process now, and reached through a session of its own."""
+        known = self._frames.get(frame_id)
+        parent = known.parent if known is not None else self._frames.get(parent_id)
+        if parent is None:
+            return
+        self._drop_below(frame_id)
+        if self._put(session, frame_id, parent) is not None:
+            self.hear(session)
+            session.on_closed(lambda _: self._left(session, frame_id))
+
+    def _left(self, session: CdpSession, frame_id: str) -> None:
+        """The other process has it no more; where it is now is told by the session that reaches it there."""
+        frame = self._frames.get(frame_id)
+        if frame is not None and frame.session is session:
+            self._drop_below(frame_id)
+            del self._frames[frame_id]
 
     @property
     def main(self) -> Frame:
@@ -69,11 +91,11 @@ class Frames:
         """A frame that is there."""
         return self._frames.get(frame_id)
 
-    def load(self, tree: cdp_page.FrameTree) -> None:
-        """Take over the frames that are there at the start."""
-        self._navigated(tree.frame)
+    def load(self, session: CdpSession, tree: cdp_page.FrameTree) -> None:
+        """Take over the frames that a session reaches at its start."""
+        self._navigated(session, tree.frame)
         for child in tree.child_frames or []:
-            self.load(child)
+            self.load(session, child)
 
     async def place(self, seconds: float) -> None:
         """Make each frame's owner element known in its parent's world. Frames that go away meanwhile are left out."""
@@ -95,40 +117,46 @@ class Frames:
 
     # what the browser tells
 
-    def _attached(self, event: cdp_page.FrameAttached) -> None:
+    def _attached(self, session: CdpSession, event: cdp_page.FrameAttached) -> None:
         parent = self._frames.get(event.parent_frame_id)
         if parent is not None and event.frame_id not in self._frames:
-            self._add(event.frame_id, parent)
+            self._put(session, event.frame_id, parent)
 
-    def _add(self, frame_id: str, parent: Frame | None) -> Frame | None:
-        if len(self._frames) >= MOST_FRAMES:
+    def _put(self, session: CdpSession, frame_id: str, parent: Frame | None) -> Frame | None:
+        if frame_id not in self._frames and len(self._frames) >= MOST_FRAMES:
             self.ignored += 1
             return None
-        frame = self._frames[frame_id] = Frame(self._wire, self._session, frame_id, parent)
+        frame = self._frames[frame_id] = Frame(self._wire, session, frame_id, parent)
         return frame
 
-    def _navigated(self, document: cdp_page.Frame) -> None:
+    def _navigated(self, session: CdpSession, document: cdp_page.Frame) -> None:
         frame = self._frames.get(document.id)
-        if frame is None:
-            frame = self._add(document.id, self._frames.get(document.parent_id or ""))
+        if frame is None or frame.session is not session:
+            # New, or back from another process.
+            parent = frame.parent if frame is not None else self._frames.get(document.parent_id or "")
+            frame = self._put(session, document.id, parent)
             if frame is None:
                 return
         frame.loader_id = document.loader_id
         frame.url = document.unreachable_url or document.url + (document.url_fragment or "")
-        for child in [child for child in self._frames.values() if child.parent is frame]:
-            self._detached(child.id)
+        self._drop_below(frame.id)
         if frame.parent is None:
             frame.world.renew(_WORLD_SECONDS)
         else:
             frame.world.forget()
         self._changed()
 
-    def _detached(self, frame_id: str) -> None:
-        if frame_id not in self._frames or self._frames[frame_id].parent is None:
-            return
+    def _detached(self, event: cdp_page.FrameDetached) -> None:
+        frame = self._frames.get(event.frame_id)
+        # "swap": it goes on in another process, under the same id.
+        if frame is not None and frame.parent is not None and event.reason != "swap":
+            self._drop_below(frame.id)
+            del self._frames[frame.id]
+
+    def _drop_below(self, frame_id: str) -> None:
         for child in [child for child in self._frames.values() if child.parent and child.parent.id == frame_id]:
-            self._detached(child.id)
-        del self._frames[frame_id]
+            self._drop_below(child.id)
+            self._frames.pop(child.id, None)
 
     def _moved(self, event: cdp_page.NavigatedWithinDocument) -> None:
         frame = self._frames.get(event.frame_id)

@@ -65,6 +65,10 @@ class NavigationLog:
         self.downloads: deque[tuple[int, cdp_page.DownloadWillBegin]] = deque(maxlen=MOST_ENDED)
         self.windows_opened = 0
         self._lifecycle: OrderedDict[str, set[str]] = OrderedDict()
+        self.hear(session)
+
+    def hear(self, session: CdpSession) -> None:
+        """Follow the frames that a session reaches."""
         session.on(cdp_page.FrameRequestedNavigation, self._requested)
         session.on(cdp_page.FrameStartedNavigating, self._started)
         session.on(cdp_page.FrameNavigated, self._committed)
@@ -132,8 +136,8 @@ class NavigationLog:
     def _committed(self, event: cdp_page.FrameNavigated) -> None:
         frame = event.frame
         self.pending.pop(frame.id, None)
-        if frame.parent_id is None:
-            self.main_frame_id, self.loader_id = frame.id, frame.loader_id
+        if frame.id == self.main_frame_id:
+            self.loader_id = frame.loader_id
             self._lifecycle[frame.loader_id] = set()
             if len(self._lifecycle) > MOST_LOADERS:
                 self._lifecycle.popitem(last=False)

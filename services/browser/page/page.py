@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping
-from typing import TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from hyperkitty.operations.v1.errors_pb2 import ErrorCode
 from msgspec import Struct
 
-from services.browser.cdp.domains import network
+from services.browser.cdp.domains import network, runtime, target
 from services.browser.cdp.domains import page as cdp_page
 from services.browser.cdp.errors import CdpClosed, CdpFault
-from services.browser.cdp.message import JsonValue
+from services.browser.cdp.message import Command, Empty, JsonValue
 from services.browser.cdp.session import CdpSession
 from services.browser.page.conditions import Conditions
 from services.browser.page.cursors import Cursors
@@ -37,14 +37,20 @@ M = TypeVar("M", bound=Minting)
 SILENT_SECONDS = 2.0
 """A main thread that says nothing for longer is unresponsive (SPEC §4, "Crashes")."""
 TITLE_SECONDS = 1.0
+FRAME_SECONDS = 10.0
+_FRAMES_ONLY = [target.FilterEntry(type="iframe", exclude=False), target.FilterEntry(exclude=True)]
 MINIMUM_SECONDS = 0.05
 
 
 class Page:
     """What can be asked of one page. `refs` is its session's, shared by all its pages."""
 
-    def __init__(self, session: CdpSession, refs: RefNumbers) -> None:
+    def __init__(
+        self, session: CdpSession, refs: RefNumbers, identity: Callable[[], Sequence[Command[Empty]]] = tuple
+    ) -> None:
+        """`identity`: what each process of the page's frames is told before it runs."""
         self.session = session
+        self._identity = identity
         self.refs = refs
         self.wire = Wire()
         self.conditions = Conditions()
@@ -60,27 +66,54 @@ class Page:
         """How often they were."""
         self._listeners: list[Callable[[], None]] = []
         self._reading_title: asyncio.Task[None] | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
         session.on(cdp_page.LifecycleEvent, self._lifecycle)
         session.on_closed(lambda _: self._closed())
 
     async def start(self, timeout: float) -> None:
         """Enable what a page needs, before its target runs. `timeout` in seconds. Raises CdpFault."""
-        post = self.session.post
-        commands = [
-            post(cdp_page.Enable(), timeout=timeout),
-            post(cdp_page.SetLifecycleEventsEnabled(enabled=True), timeout=timeout),
+        tree = await self._prepare(self.session, timeout)
+        self.navigation.begin(tree.frame)
+
+    async def _prepare(self, session: CdpSession, timeout: float) -> cdp_page.FrameTree:
+        """Enable what a process of the page's frames needs, and take its frames over. Raises CdpFault."""
+        commands: list[Command[Any]] = [
+            cdp_page.Enable(),
+            cdp_page.SetLifecycleEventsEnabled(enabled=True),
             # Bodies are not kept: only their ends are heard.
-            post(network.Enable(max_total_buffer_size=0, max_resource_buffer_size=0), timeout=timeout),
-        ]
-        script = post(
+            network.Enable(max_total_buffer_size=0, max_resource_buffer_size=0),
             cdp_page.AddScriptToEvaluateOnNewDocument(source=bundle(), world_name=WORLD, run_immediately=True),
-            timeout=timeout,
-        )
-        tree = await self.session.send(cdp_page.GetFrameTree(), timeout=timeout)
-        self.frames.load(tree.frame_tree)
-        self.navigation.begin(tree.frame_tree.frame)
-        await asyncio.gather(*commands)
-        await script
+            target.SetAutoAttach(auto_attach=True, wait_for_debugger_on_start=True, flatten=True, filter=_FRAMES_ONLY),
+        ]
+        session.on(target.AttachedToTarget, lambda event: self._frame_process(session, event))
+        sent = [session.post(command, timeout=timeout) for command in commands]
+        tree = (await session.send(cdp_page.GetFrameTree(), timeout=timeout)).frame_tree
+        self.frames.load(session, tree)
+        await asyncio.gather(*sent)
+        return tree
+
+    def _frame_process(self, session: CdpSession, event: target.AttachedToTarget) -> None:
+        """A frame went to a process of its own, which waits until it is prepared."""
+        child = session.child(event.session_id)
+        if child is None:
+            return
+        info = event.target_info
+        self.frames.adopt(child, info.target_id, info.parent_frame_id or "")
+        self.navigation.hear(child)
+        self.traffic.hear(child)
+        task = asyncio.create_task(self._run_frame(child), name=f"frame {info.target_id}")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _run_frame(self, child: CdpSession) -> None:
+        try:
+            told = [child.post(command, timeout=FRAME_SECONDS) for command in self._identity()]
+            await self._prepare(child, FRAME_SECONDS)
+            await asyncio.gather(*told)
+            await child.send(runtime.RunIfWaitingForDebugger(), timeout=FRAME_SECONDS)
+        except CdpFault as error:
+            # It went away while it was prepared, as frames do.
+            log.debug("frame not prepared: %s", error)
 
     def on_change(self, callback: Callable[[], None]) -> None:
         """Call `callback` when url, title or loading changed."""
@@ -199,6 +232,6 @@ class Page:
             log.debug("title not read: %s", error)
 
     def _closed(self) -> None:
-        if self._reading_title is not None:
-            self._reading_title.cancel()
+        for task in (*self._tasks, *filter(None, [self._reading_title])):
+            task.cancel()
         self.conditions.fail(CdpClosed("the page is gone"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import AsyncGenerator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -58,8 +59,8 @@ def site(local_site: Site) -> Site:
     return local_site
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def session(local_site: Site) -> AsyncGenerator[Session]:
+@asynccontextmanager
+async def running(site: Site, settings: sessions_pb2.SessionSettings) -> AsyncGenerator[Session]:
     """A session that may reach the site, under both of loopback's names."""
     reported: list[Report] = []
 
@@ -77,11 +78,9 @@ async def session(local_site: Site) -> AsyncGenerator[Session]:
             MemoryArtifacts(),
             frozenset(),
         )
-        policy = sessions_pb2.NetworkPolicy(
-            egress_domains=[f"127.0.0.1:{local_site.port}", f"localhost:{local_site.port}", "127.0.0.1:9"]
-        )
-        plan = SessionPlan(new_id("sess"), "default", "", "", sessions_pb2.SessionSettings(), policy)
-        started = await starter.start(plan, NoOwner(), 20.0)
+        policy = sessions_pb2.NetworkPolicy(egress_domains=[f"127.0.0.1:{site.port}", f"localhost:{site.port}"])
+        plan = SessionPlan(new_id("sess"), "default", "", "", settings, policy)
+        started = await starter.start(plan, NoOwner(), 30.0)
         try:
             yield started
         finally:
@@ -89,10 +88,34 @@ async def session(local_site: Site) -> AsyncGenerator[Session]:
             directories.release()
 
 
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def session(local_site: Site) -> AsyncGenerator[Session]:
+    """The headless shell: all frames of a page are in its process."""
+    async with running(local_site, sessions_pb2.SessionSettings()) as started:
+        yield started
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def full_session(local_site: Site) -> AsyncGenerator[Session]:
+    """Full Chromium: each site has a process of its own, frames too."""
+    async with running(local_site, sessions_pb2.SessionSettings(full_chromium=True, timezone="Asia/Tokyo")) as started:
+        yield started
+
+
 @pytest_asyncio.fixture(loop_scope="session")
 async def driver(session: Session, site: Site) -> AsyncGenerator[Driver]:
     """A fresh tab, driven by the operations' own handlers."""
     made = await Driver.open(session, site)
+    try:
+        yield made
+    finally:
+        await made.close()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def full_driver(full_session: Session, site: Site) -> AsyncGenerator[Driver]:
+    """A fresh tab of full Chromium."""
+    made = await Driver.open(full_session, site)
     try:
         yield made
     finally:
