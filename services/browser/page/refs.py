@@ -27,10 +27,15 @@ class RefNumbers:
     so that no number is ever given twice. The oldest entries are dropped beyond MOST_KEPT (counted).
     """
 
-    def __init__(self) -> None:
-        self._next = 1
+    def __init__(self, first: int = 1) -> None:
+        self._next = first
         self._entries: OrderedDict[str, RefEntry] = OrderedDict()
         self.dropped = 0
+
+    @property
+    def next(self) -> int:
+        """The smallest number that was never given."""
+        return self._next
 
     def lend(self, count: int) -> int:
         """The first of `count` numbers for one call into a page."""

@@ -13,13 +13,14 @@ from services.browser.page import keyboard, pointer
 from services.browser.page.acting import Aim, Cleared, aim, disarm, reached_other
 from services.browser.page.frames import Frame
 from services.browser.page.page import Page
-from services.browser.page.results import Focused, KeysArmed, Typed
-from services.browser.page.targeting import Found, Need, ref_entry, stale, unfit
+from services.browser.page.results import Focused, KeysArmed, Problem, Typed
+from services.browser.page.targeting import Found, Need, unfit
 from services.browser.page.wire import DialogInterrupted
 from services.browser.page.world import WorldGone
 from services.kit.deadlines import current_budget
 from services.kit.errors import Refusal
 
+ATTEMPTS = 3
 LOOK_EVERY = 1000
 """Key events between two looks at the guard."""
 MOST_FRAMES_DEEP = 20
@@ -44,14 +45,17 @@ class TypedInto:
 
 async def type_into(page: Page, target: pb.Target | None, typing: Typing, cleared: Cleared) -> TypedInto:
     """Focus the element by a click, type, read back. Raises Refusal, DialogInterrupted before anything was typed."""
-    found = await _focus(page, target, cleared) if target is not None else await _focused(page, cleared)
-    try:
-        armed = await _arm(page, found)
-        value = await _type(page, found, typing, armed)
-    except (WorldGone, DialogInterrupted):
-        # The page went on to another document, or asks something: what was typed so far was typed.
-        return TypedInto(found, None)
-    return TypedInto(found, value)
+    for _ in range(ATTEMPTS):
+        found = await _focus(page, target, cleared) if target is not None else await _focused(page, cleared)
+        try:
+            armed = await _arm(page, found)
+            if armed is None:
+                continue  # focus made the page put another element in its place
+            return TypedInto(found, await _type(page, found, typing, armed))
+        except (WorldGone, DialogInterrupted):
+            # The page went on to another document, or asks something: what was typed so far was typed.
+            return TypedInto(found, None)
+    raise unfit("the element", Problem("detached", "the page replaces it whenever it gets focus"))
 
 
 async def _focus(page: Page, target: pb.Target, cleared: Cleared) -> Found:
@@ -87,14 +91,14 @@ async def _focused(page: Page, cleared: Cleared) -> Found:
     )
 
 
-async def _arm(page: Page, found: Found) -> KeysArmed:
-    """Put the guard on the keys. Raises Refusal when they would reach something else."""
+async def _arm(page: Page, found: Found) -> KeysArmed | None:
+    """Put the guard on the keys; None when the element is gone. Raises Refusal when they would reach something else."""
     args: dict[str, JsonValue] = {"handle": found.handle, "milliseconds": current_budget().remaining() * 1000}
     armed = await page.call(found.frame, "armKeys", args, KeysArmed)
     for frame in _parents(found):
         await page.call(frame, "finish", {"handle": 0}, Typed)
     if armed.gone:
-        raise await stale(page, ref_entry(page, found.element.ref))
+        return None
     if armed.stopped is not None:
         raise reached_other(found, armed.stopped, armed.delivered)
     if armed.elsewhere:

@@ -98,6 +98,13 @@ async def test_what_takes_no_text(driver: Driver, html: str, reason: str) -> Non
     assert caught.value.details["reason"] == reason
 
 
+async def test_an_input_that_is_replaced_when_it_gets_focus(driver: Driver) -> None:
+    await driver.show(
+        "<input id=n><script>n.onfocus = () => setTimeout(() => n.replaceWith(n.cloneNode(true)), 0)</script>"
+    )
+    assert (await driver.type("text", selector="#n")).value == "text"
+
+
 async def test_in_a_frame(driver: Driver) -> None:
     driver.site.put("/inner", "<input id=n aria-label=Inner>")
     await driver.show("<iframe src=/inner style='margin:30px'></iframe>")
