@@ -66,6 +66,19 @@ class AgentWorld:
             answer = await self.stub.ListAgentActions(pb.ListAgentActionsRequest(agent_id=agent_id))
         return list(answer.actions)
 
+    async def all_history(self, agent_id: str) -> list[AgentAction]:
+        """The agent's actions, page by page."""
+        actions: list[AgentAction] = []
+        token = ""
+        while True:
+            request = pb.ListAgentActionsRequest(agent_id=agent_id, page_size=200, page_token=token)
+            with calling_as(ROOT):
+                answer = await self.stub.ListAgentActions(request)
+            actions += answer.actions
+            token = answer.next_page_token
+            if not token:
+                return actions
+
 
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[AgentWorld]:
