@@ -8,17 +8,11 @@ there yet. So a claim, a restart and a second replica need no third thing to agr
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar
-
 import msgspec
-from google.protobuf.message import DecodeError, Message
 from hyperkitty.agent.v1.agents_pb2 import Agent, AgentAction
 
 from services.agent import states
-from services.kit.store import ValueUnreadable
 from services.kit.tokens import encode_token
-
-S = TypeVar("S", bound=msgspec.Struct)
 
 
 class Claim(msgspec.Struct, frozen=True):
@@ -51,37 +45,6 @@ class ActionEntry(msgspec.Struct, frozen=True):
     opened: tuple[str, ...] = ()
     closed: tuple[str, ...] = ()
     search_iterations: int = 0
-
-
-def _to_bytes(value: object) -> bytes:
-    if isinstance(value, Message):
-        return value.SerializeToString()
-    raise TypeError(f"cannot be stored: {type(value).__name__}")
-
-
-def _from_bytes(wanted: type[object], value: object) -> object:
-    if issubclass(wanted, Message) and isinstance(value, bytes):
-        message = wanted()
-        message.ParseFromString(value)
-        return message
-    raise TypeError(f"not stored as {wanted.__name__}")
-
-
-class RecordCodec(Generic[S]):
-    """msgpack of a struct that holds protobuf messages. `decode` raises ValueUnreadable."""
-
-    def __init__(self, struct: type[S]) -> None:
-        self._encoder = msgspec.msgpack.Encoder(enc_hook=_to_bytes)
-        self._decoder = msgspec.msgpack.Decoder(struct, dec_hook=_from_bytes)
-
-    def encode(self, value: S) -> bytes:
-        return self._encoder.encode(value)
-
-    def decode(self, data: bytes) -> S:
-        try:
-            return self._decoder.decode(data)
-        except (msgspec.MsgspecError, DecodeError) as error:
-            raise ValueUnreadable("not a record of the agent service") from error
 
 
 def agent_key(tenant: str, agent_id: str) -> str:

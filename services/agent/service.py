@@ -12,11 +12,12 @@ from services.agent.closing import Closing
 from services.agent.history import History
 from services.agent.ledger import Ledger
 from services.agent.lives import Lives
-from services.agent.records import ActionEntry, AgentRecord, RecordCodec
+from services.agent.records import ActionEntry, AgentRecord
 from services.agent.recovery import Recovery
 from services.agent.servicer import AgentServicer
 from services.agent.tools import Tools
 from services.kit.identity import system_identity
+from services.kit.record_codec import RecordCodec
 from services.kit.run import Kit, Service
 from services.kit.status import OwnStatus
 

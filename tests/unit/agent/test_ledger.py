@@ -7,11 +7,12 @@ from hyperkitty.operations.v1.errors_pb2 import ErrorCode
 
 from services.agent import states
 from services.agent.ledger import Ledger, Standing
-from services.agent.records import ActionEntry, AgentRecord, Claim, RecordCodec
+from services.agent.records import ActionEntry, AgentRecord, Claim
 from services.kit.clock import ManualClock
 from services.kit.errors import Refusal
 from services.kit.ids import new_id
 from services.kit.memory_store import MemoryStore
+from services.kit.record_codec import RecordCodec
 from services.kit.store import RevisionMismatch
 
 ANY = AgentState.AGENT_STATE_UNSPECIFIED

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.agent import states
-from services.agent.records import ActionEntry, AgentRecord, Claim, RecordCodec, action_key, fold
+from services.agent.records import ActionEntry, AgentRecord, Claim, action_key, fold
+from services.kit.record_codec import RecordCodec
 from services.kit.store import ValueUnreadable
 
 AGENT = "agent_01JGXYZ0000000000000000000"

@@ -22,7 +22,7 @@ from services.agent.acting import Acting
 from services.agent.ledger import Ledger
 from services.agent.lives import Lives
 from services.agent.proposals import Proposal
-from services.agent.records import ActionEntry, AgentRecord, Claim, RecordCodec
+from services.agent.records import ActionEntry, AgentRecord, Claim
 from services.kit import record
 from services.kit.clock import ManualClock
 from services.kit.errors import Refusal
@@ -31,6 +31,7 @@ from services.kit.ids import new_id
 from services.kit.memory_events import MemoryEventLog
 from services.kit.memory_store import MemoryStore
 from services.kit.operations import OperationContext, enter
+from services.kit.record_codec import RecordCodec
 from services.kit.recorder import Recorder
 from services.kit.spool import Spool
 from services.kit.store import proto_codec
