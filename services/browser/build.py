@@ -11,6 +11,7 @@ from hyperkitty.browser.v1.browser_service_pb2_grpc import add_BrowserServiceSer
 from services.browser.chromium.directories import SessionDirectories
 from services.browser.chromium.launch import Launcher
 from services.browser.reports import Report, Reports
+from services.browser.saved import SavedSessions
 from services.browser.service import BrowserServer
 from services.browser.sessions import Parts, Sessions
 from services.browser.starting import Starter
@@ -37,7 +38,9 @@ async def build(kit: Kit) -> Service:
         clock=kit.clock,
         spawn=kit.spawn,
         max_sessions=settings.max_sessions,
+        saved=SavedSessions(kit.settings.home / "sessions"),
     )
+    await asyncio.to_thread(parts.saved.prepare)
     sessions = Sessions(parts)
 
     async def drain() -> None:
@@ -61,6 +64,7 @@ async def _status(sessions: Sessions, reports: Reports, settings: BrowserSetting
     return OwnStatus(
         counts={
             "sessions": len(live),
+            "sessions_restoring": sessions.restoring,
             "max_sessions": settings.max_sessions,
             "tabs": sum(len(session.tabs) for session in live),
             "reports_dropped": reports.dropped,

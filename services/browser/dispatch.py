@@ -80,7 +80,7 @@ class Dispatcher:
         if not (facts.on_session or facts.on_tab):
             context.session_id = context.subject = new_id("sess")  # of the session that is made
             return Subject(self._sessions)
-        session, tab = self._sessions.find(session_id, tab_id)
+        session, tab = await self._sessions.find(session_id, tab_id)
         if session is None:
             raise not_found(session_id or tab_id)
         check_owner(identity, session.tenant, session.owner_agent_id, session.session_id)
@@ -165,8 +165,12 @@ class Dispatcher:
             result = _result(facts, outcome)
             if facts.name == "open_tab" and subject.session is not None:
                 mark = Mark.opened(subject.session.tabs[result.open_tab.tab_id])
+            session = subject.session
+            asked = self._sessions.ask_cookies(session) if session is not None else None
             if mark is not None and facts.name != "close_tab":
                 result.changed.CopyFrom(await mark.changed())
+            if session is not None:
+                await self._sessions.remember(session, asked)
         record.outcome(facts.event, data=_data(facts, arm, outcome))
         return result
 
@@ -203,7 +207,7 @@ def _check_destination(subject: Subject, url: str) -> None:
     private = private_destination(url)
     if private is not None and not session.owner_agent_id and not current_identity().agent_id:
         host, port = private
-        session.proxy.open_rule(Rule(host=host, port=port))
+        session.open_private(Rule(host=host, port=port))
 
 
 def _first(facts: OperationFacts, subject: Subject) -> Tab | Session | Sessions:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from hyperkitty.browser.v1 import sessions_pb2 as pb
@@ -12,15 +12,18 @@ from hyperkitty.operations.v1.artifacts_pb2 import Artifact, ArtifactKind
 from hyperkitty.operations.v1.errors_pb2 import ErrorCode
 
 from services.browser.cdp.domains import browser, target
+from services.browser.cdp.domains.network import CookieParam
 from services.browser.cdp.errors import CdpFault
 from services.browser.page.refs import RefNumbers
 from services.browser.reports import Report, Reports
+from services.browser.saved import REF_STEP, SavedSession, SavedTab
 from services.browser.tab import Tab, released
 from services.kit import logs
 from services.kit.artifacts import Artifacts, NewArtifact
 from services.kit.clock import Clock
 from services.kit.deadlines import current_budget
 from services.kit.errors import Refusal
+from services.kit.host_rules import Rule, parse_rule
 from services.kit.ids import new_id
 from services.kit.json_values import JsonValue
 from services.kit.operations import operation_or_none
@@ -40,6 +43,19 @@ _PAGES_ONLY = [target.FilterEntry(type="page", exclude=False), target.FilterEntr
 
 
 @dataclass(frozen=True, slots=True)
+class Past:
+    """What a session that is started again goes on from."""
+
+    refs: RefNumbers = field(default_factory=RefNumbers)
+    opened_tabs: int = 0
+    restart_count: int = 0
+    created_at_ms: int = 0
+    """0: it is new."""
+    opened: tuple[str, ...] = ()
+    """Private hosts, `host:port`, that people's calls opened."""
+
+
+@dataclass(frozen=True, slots=True)
 class SessionPlan:
     """What a session is asked to be."""
 
@@ -49,6 +65,7 @@ class SessionPlan:
     profile: str
     settings: pb.SessionSettings
     policy: pb.NetworkPolicy
+    past: Past = field(default_factory=Past)
 
 
 class Owner(Protocol):
@@ -87,10 +104,17 @@ class Session:
         self.proxy = proxy
         self.clock = clock
         self.artifacts = artifacts
-        self.refs = RefNumbers()
+        self.refs = plan.past.refs
         self.tabs: dict[str, Tab] = {}
-        self.opened_tabs = 0
-        self.created_at_ms = self.updated_at_ms = clock.now_ms()
+        self.opened_tabs = plan.past.opened_tabs
+        self.restart_count = plan.past.restart_count
+        self.updated_at_ms = clock.now_ms()
+        self.created_at_ms = plan.past.created_at_ms or self.updated_at_ms
+        self.opened: list[str] = []
+        for rule in plan.past.opened:
+            self.open_private(parse_rule(rule))
+        self.kept: SavedSession | None = None
+        """What was last written of it, to bring it back."""
         self.default_user_agent = ""
         self.browser = pb.BrowserBinary(name=chromium.binary.name, version=chromium.version.partition("/")[2])
         self.closing = False
@@ -140,6 +164,11 @@ class Session:
         busy = any(tab.writes.locked() for tab in self.tabs.values())
         return pb.SESSION_STATUS_BUSY if busy else pb.SESSION_STATUS_READY
 
+    @property
+    def is_dying(self) -> bool:
+        """Its pipe is gone, but not yet its Chromium."""
+        return self.cdp.closed_reason is not None and self.exit is None and not self.closing
+
     def to_proto(self) -> pb.BrowserSession:
         """The session as callers see it."""
         settings = pb.SessionSettings()
@@ -152,6 +181,7 @@ class Session:
             profile=self.profile,
             pid=self.chromium.pid,
             status=self.status,
+            restart_count=self.restart_count,
             tabs=[tab.to_proto() for tab in self.tabs.values()],
             settings=settings,
             network_policy=self.policy,
@@ -194,6 +224,35 @@ class Session:
             agent_id=self.owner_agent_id,
         )
         return await self.artifacts.put(data, new)
+
+    def open_private(self, rule: Rule) -> None:
+        """Let a private `host:port` be reached: a person's call named it (SPEC §5)."""
+        self.proxy.open_rule(rule)
+        if str(rule) not in self.opened:
+            self.opened.append(str(rule))
+
+    def snapshot(self, cookies: tuple[CookieParam, ...]) -> SavedSession:
+        """What brings it back as it is now."""
+        tabs = [
+            SavedTab(tab.tab_id, tab.page.url, tab.opener_tab_id, tab.created_at_ms)
+            for tab in self.tabs.values()
+            if not tab.closing
+        ]
+        return SavedSession(
+            session_id=self.session_id,
+            tenant=self.tenant,
+            owner_agent_id=self.owner_agent_id,
+            profile=self.profile,
+            settings=self.settings.SerializeToString(),
+            policy=self.policy.SerializeToString(),
+            created_at_ms=self.created_at_ms,
+            restart_count=self.restart_count,
+            opened_tabs=self.opened_tabs,
+            next_ref=(self.refs.next // REF_STEP + 2) * REF_STEP,
+            opened=tuple(self.opened),
+            tabs=tuple(tabs),
+            cookies=cookies,
+        )
 
     # tabs
 
@@ -285,10 +344,11 @@ class Session:
 
     def tab_gone(self, tab: Tab) -> None:
         """A tab's target is gone, however that came about."""
+        if self.cdp.closed_reason is not None and not self.closing:
+            return  # the browser died: its tabs were closed by nobody, and come back with it
         if self.tabs.pop(tab.tab_id, None) is not None:
             self.updated_at_ms = self.clock.now_ms()
-            # When the pipe is gone the browser died; its tabs were closed by nobody.
-            if not self.closing and self.cdp.closed_reason is None and not tab.closing:
+            if not self.closing and not tab.closing:
                 self.report("browser.tab.closed", tab.tab_id, {"url": tab.page.url, "by": "page"})
 
     # the end

@@ -11,8 +11,13 @@ from hyperkitty.browser.v1 import sessions_pb2 as pb
 from hyperkitty.operations.v1.errors_pb2 import ErrorCode
 
 from services.browser.authority import not_found
+from services.browser.cdp.domains import storage
+from services.browser.cdp.errors import CdpFault
+from services.browser.page.refs import RefNumbers
 from services.browser.policy import session_policy
 from services.browser.reports import Report, Reports
+from services.browser.restoring import CrashCount, Restoring, ended, restore, waited_for
+from services.browser.saved import SavedSession, SavedSessions, params_of
 from services.browser.session import Session, SessionPlan
 from services.browser.starting import Starter
 from services.browser.tab import Tab
@@ -26,8 +31,12 @@ from services.kit.tokens import encode_token
 
 log = logs.get(__name__)
 
+COOKIES_SECONDS = 2.0
+STARTS_AT_ONCE = 2
+"""Restoring starts so many browsers side by side: two cores start about three a second (DESIGN §10)."""
 CLOSED_FOR_MS = 24 * 3_600_000
 LIVE = (pb.SESSION_STATUS_STARTING, pb.SESSION_STATUS_READY, pb.SESSION_STATUS_BUSY, pb.SESSION_STATUS_CLOSING)
+Asked = asyncio.Future[storage.GetCookiesResult]
 Spawn = Callable[[Coroutine[None, None, None], str], object]
 
 
@@ -41,6 +50,7 @@ class Parts:
     clock: Clock
     spawn: Spawn
     max_sessions: int
+    saved: SavedSessions
 
 
 class Sessions:
@@ -49,13 +59,29 @@ class Sessions:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._live: dict[str, Session] = {}
+        self._restoring: dict[str, Restoring] = {}
+        self._crashes = CrashCount(parts.clock)
+        self._starts = asyncio.Semaphore(STARTS_AT_ONCE)
         self._starting = 0
         self.reports = parts.reports
 
     # finding
 
-    def find(self, session_id: str, tab_id: str) -> tuple[Session | None, Tab | None]:
-        """The session and the tab of it that the ids name; None for what there is not."""
+    async def find(self, session_id: str, tab_id: str) -> tuple[Session | None, Tab | None]:
+        """The session and the tab of it that the ids name; None for what there is not.
+
+        Waits for a session that is on its way back. Raises Refusal unavailable when that takes too long.
+        """
+        for restoring in list(self._restoring.values()):
+            if restoring.saved.session_id == session_id or tab_id in restoring.saved.tab_ids():
+                await waited_for(restoring)
+        session, tab = self._found(session_id, tab_id)
+        if session is not None and session.is_dying:
+            await ended(session)
+            return await self.find(session_id, tab_id)
+        return session, tab
+
+    def _found(self, session_id: str, tab_id: str) -> tuple[Session | None, Tab | None]:
         if session_id:
             session = self._live.get(session_id)
             return session, session.tabs.get(tab_id) if session else None
@@ -69,11 +95,16 @@ class Sessions:
         """The sessions that run or have crashed, oldest first."""
         return list(self._live.values())
 
+    @property
+    def restoring(self) -> int:
+        """How many are on their way back."""
+        return len(self._restoring)
+
     async def on_record(self, session_id: str, tenant: str) -> pb.BrowserSession:
         """A session as it is, or as it ended. Raises Refusal not_found."""
-        session = self._live.get(session_id)
-        if session is not None:
-            return session.to_proto()
+        present = self._present().get(session_id)
+        if present is not None:
+            return present
         entry = await self._parts.store.get(_key(tenant, session_id))
         if entry is None:
             raise not_found(session_id)
@@ -82,23 +113,22 @@ class Sessions:
     async def all_on_record(self, tenant: str) -> list[pb.BrowserSession]:
         """Every session of a tenant (empty: of all), newest first."""
         ended = [entry.value for entry in await self._parts.store.entries(encode_token(tenant) if tenant else "")]
-        live = {session.session_id: session.to_proto() for session in self._live.values()}
+        live = self._present()
         found = [record for record in ended if record.session_id not in live]
         found += [record for record in live.values() if not tenant or record.tenant == tenant]
         # Ids begin with their time: their order is the sessions' order.
         return sorted(found, key=lambda record: record.session_id, reverse=True)
 
+    def _present(self) -> dict[str, pb.BrowserSession]:
+        """The sessions that are here, or on their way back."""
+        coming = {session_id: restoring.record for session_id, restoring in self._restoring.items()}
+        return coming | {session.session_id: session.to_proto() for session in self._live.values()}
+
     # making and ending
 
     async def create(self, operation: operations_pb2.CreateSessionOperation, session_id: str) -> Session:
         """A ready session. Raises Refusal."""
-        if len(self._live) + self._starting >= self._parts.max_sessions:
-            limit = self._parts.max_sessions
-            raise Refusal(
-                ErrorCode.ERROR_CODE_RESOURCE_EXHAUSTED,
-                f"{limit} sessions are open, and no more may be",
-                details={"sessions": len(self._live) + self._starting, "limit": limit},
-            )
+        self._check_room()
         if operation.profile:
             raise Refusal(ErrorCode.ERROR_CODE_UNIMPLEMENTED, "named profiles are not served yet")
         identity = current_identity()
@@ -117,47 +147,137 @@ class Sessions:
             self._live[session_id] = session
         finally:
             self._starting -= 1
-        await self._keep(session)
+        await asyncio.gather(self._keep(session.to_proto()), self.remember(session))
         return session
+
+    def _check_room(self) -> None:
+        limit = self._parts.max_sessions
+        used = self._starting + len(self._restoring) + sum(session.exit is None for session in self._live.values())
+        if used >= limit:
+            raise Refusal(
+                ErrorCode.ERROR_CODE_RESOURCE_EXHAUSTED,
+                f"{limit} sessions are open, and no more may be",
+                details={"sessions": used, "limit": limit},
+            )
+
+    async def remember(self, session: Session, asked: Asked | None = None) -> None:
+        """Write what brings the session back, when an operation changed it. A browser that died keeps what it had.
+
+        `asked`: its cookies, where they were asked for already.
+        """
+        if session.closing or session.exit is not None:
+            return
+        try:
+            cookies = await (asked or self.ask_cookies(session))
+        except (CdpFault, TimeoutError):
+            return
+        saved = session.snapshot(params_of(cookies))
+        if saved == session.kept:
+            return
+        session.kept = saved
+        await asyncio.to_thread(self._parts.saved.save, saved)
+
+    def ask_cookies(self, session: Session) -> Asked:
+        """Ask for the session's cookies, as `remember` takes them."""
+        return session.cdp.post(storage.GetCookies(), timeout=COOKIES_SECONDS)
 
     async def close(self, session: Session) -> None:
         """End a session for good."""
+        session.closing = True
+        self._crashes.forget(session.session_id)
+        await asyncio.to_thread(self._parts.saved.remove, session.session_id)
         await session.close()
-        await self._keep(session)
+        await self._keep(session.to_proto())
         self._live.pop(session.session_id, None)
+
+    async def _keep(self, record: pb.BrowserSession) -> None:
+        await self._parts.store.put(_key(record.tenant, record.session_id), record)
+
+    # crashes
 
     def ended(self, session: Session) -> None:
         """A session's Chromium has exited."""
-        if not session.closing:
-            self._parts.spawn(self._crashed(session), f"crash of {session.session_id}")
+        if not session.closing and self._live.get(session.session_id) is session:
+            self._crashed(session)
 
-    async def _crashed(self, session: Session) -> None:
-        report = session.exit
-        why = "" if report is None else str(report)
-        stderr = "" if report is None else report.stderr[-4_000:]
+    def _crashed(self, session: Session) -> None:
+        why, stderr = str(session.exit), "" if session.exit is None else session.exit.stderr[-4_000:]
         session.report("browser.session.crashed", session.session_id, {"reason": why, "stderr": stderr})
         log.warning("session_crashed", session_id=session.session_id, reason=why)
-        await self._keep(session)
+        if self._crashes.crashed(session.session_id) or session.kept is None:
+            self._parts.spawn(self._give_up(session), f"end of {session.session_id}")
+            return
+        # Where its tabs are now is known; what its cookies were is what was last written.
+        saved = session.snapshot(session.kept.cookies)
+        del self._live[session.session_id]
+        record = session.to_proto()
+        self._begin_restoring(saved, session.refs, record, session)
+
+    def _begin_restoring(
+        self, saved: SavedSession, refs: RefNumbers | None, record: pb.BrowserSession, old: Session | None
+    ) -> None:
+        work = self._restore(saved, refs, record, old)
+        task = asyncio.create_task(work, name=f"restore {saved.session_id}")
+        record.status = pb.SESSION_STATUS_STARTING
+        self._restoring[saved.session_id] = Restoring(saved, record, task)
+
+    async def _restore(
+        self, saved: SavedSession, refs: RefNumbers | None, record: pb.BrowserSession, old: Session | None
+    ) -> Session | None:
+        """The session again; None when it cannot be had, and is crashed for good. Never raises but for cancelling."""
+        try:
+            if old is not None:
+                await old.discard()
+            async with self._starts:
+                session = await restore(saved, refs, self._parts.starter, self)
+            self._live[saved.session_id] = session
+            await self.remember(session)
+            record = session.to_proto()
+            return session
+        except Exception as error:
+            log.error("session_not_restored", session_id=saved.session_id, exc_info=error)
+            record.status = pb.SESSION_STATUS_CRASHED
+            await asyncio.to_thread(self._parts.saved.remove, saved.session_id)
+            return None
+        finally:
+            del self._restoring[saved.session_id]
+            await self._keep_crashed(record)
+
+    async def _give_up(self, session: Session) -> None:
+        """Too many crashes: it stays crashed."""
+        await asyncio.to_thread(self._parts.saved.remove, session.session_id)
+        await self._keep_crashed(session.to_proto())
         await session.discard()
 
-    async def _keep(self, session: Session) -> None:
-        await self._parts.store.put(_key(session.tenant, session.session_id), session.to_proto())
+    async def _keep_crashed(self, record: pb.BrowserSession) -> None:
+        """The record, where the store takes it; the file says the same to the next process."""
+        try:
+            await self._keep(record)
+        except Refusal as refusal:
+            log.warning("session_record_not_kept", session_id=record.session_id, reason=str(refusal))
 
     async def recover(self) -> None:
-        """Settle what an earlier run of this service left: its browsers died with it."""
+        """Take up what an earlier run of this service left: its browsers died with it, and come back."""
         now = self._parts.clock.now_ms()
+        saved = {entry.session_id: entry for entry in await asyncio.to_thread(self._parts.saved.all)}
         for entry in await self._parts.store.entries():
             record = entry.value
             if record.status in LIVE:
-                record.status = pb.SESSION_STATUS_CRASHED
-                record.updated_at_ms = now
-                await self._parts.store.put(entry.key, record)
                 self.reports.add(_lost(record))
+                if record.session_id not in saved:
+                    record.status = pb.SESSION_STATUS_CRASHED
+                    record.updated_at_ms = now
+                    await self._parts.store.put(entry.key, record)
+                else:
+                    self._begin_restoring(saved[record.session_id], None, record, None)
             elif now - record.updated_at_ms > CLOSED_FOR_MS:
                 await self._parts.store.delete(entry.key)
 
     async def drain(self) -> None:
         """End every session, as the service stops."""
+        for restoring in list(self._restoring.values()):
+            restoring.done.cancel()
+            await asyncio.wait({restoring.done})
         await asyncio.gather(*(self.close(session) for session in self.live()), return_exceptions=True)
 
 

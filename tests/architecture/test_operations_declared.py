@@ -27,7 +27,6 @@ UNPUBLISHED = {
     "browser.control.taken",
     "browser.download.completed",
     "browser.download.failed",
-    "browser.session.restored",
     "search.completed",
     "search.document_extracted",
     "search.document_retrieved",
