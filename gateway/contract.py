@@ -36,6 +36,11 @@ class Rpc:
     method: MethodDescriptor = field(repr=False)
 
     @property
+    def answers_secret(self) -> bool:
+        """Its answer holds a secret that is shown once: no copy of the answer may be kept."""
+        return any(field.GetOptions().debug_redact for field in self.method.output_type.fields)
+
+    @property
     def name(self) -> str:
         """`Service.Method`, for messages and metrics."""
         return f"{self.method.containing_service.name}.{self.method.name}"

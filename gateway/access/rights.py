@@ -7,7 +7,7 @@ from typing import TypeAlias, cast
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor, OneofDescriptor
 from google.protobuf.message import Message
-from hyperkitty.auth.v1.identity_pb2 import CallerIdentity
+from hyperkitty.auth.v1.identity_pb2 import CallerIdentity, TokenScopes
 from hyperkitty.browser.v1 import operations_pb2
 from hyperkitty.operations.v1.errors_pb2 import ErrorCode
 from hyperkitty.options.v1 import options_pb2
@@ -38,9 +38,12 @@ class AuthTable:
         """Whether the decision depends on what the request says."""
         return self._rules[rpc.path].needs_request
 
-    def check(self, rpc: Rpc, caller: CallerIdentity, request: Message | None = None) -> None:
-        """Raises Refusal not_authorized. `request` may be left out where `needs_request` says so."""
-        self._rules[rpc.path].check(caller, request)
+    def check(self, rpc: Rpc, caller: CallerIdentity, request: Message | None = None) -> CallerIdentity:
+        """The identity to make the call with. Raises Refusal not_authorized.
+
+        `request` may be left out where `needs_request` says so.
+        """
+        return self._rules[rpc.path].check(caller, request)
 
 
 class _Rule:
@@ -48,15 +51,21 @@ class _Rule:
         self._rpc = rpc
         self._scope = scope
         self._operations = _operations_of(rpc.method.input_type) if scope == options_pb2.SCOPE_CAPABILITY else None
-        self._acts_for_agent = rpc.options.operation and _is_action(rpc.method.input_type)
-        self.needs_request = self._operations is not None or self._acts_for_agent
+        self._is_action = rpc.options.operation and _is_action(rpc.method.input_type)
+        # What an agent's own token may do: act, and read about itself.
+        self._of_agent = "agent_id" in rpc.method.input_type.fields_by_name and (
+            self._is_action or not rpc.options.operation
+        )
+        self.needs_request = self._operations is not None or self._of_agent
 
-    def check(self, caller: CallerIdentity, request: Message | None) -> None:
-        if caller.agent_id and self._binding(caller, request):
-            return
+    def check(self, caller: CallerIdentity, request: Message | None) -> CallerIdentity:
+        if caller.agent_id:
+            if self._of_agent and request is not None and _agent_of(request) == caller.agent_id:
+                return self._bound(caller)
+            self._refuse_other_acts(caller)
         scopes = caller.scopes
         if scopes.root or self._scope == options_pb2.SCOPE_ANY:
-            return
+            return caller
         if self._scope == options_pb2.SCOPE_APPROVE:
             if not scopes.approve:
                 raise self._refused("the scope approve")
@@ -64,17 +73,21 @@ class _Rule:
             raise self._refused("a root token")
         elif self._rpc.area not in scopes.services:
             self._by_capability(caller, request)
+        return caller
 
-    def _binding(self, caller: CallerIdentity, request: Message | None) -> bool:
-        """Whether a token bound to an agent may call this because of it. Refuses every act but that agent's own."""
-        if self._acts_for_agent:
-            agent_id: object = None if request is None else getattr(request, "agent_id", None)
-            if agent_id == caller.agent_id:
-                return True
+    def _bound(self, caller: CallerIdentity) -> CallerIdentity:
+        """The identity of a token in what is its agent's own: this service, and nothing else that the token may do."""
+        bound = CallerIdentity()
+        bound.CopyFrom(caller)
+        bound.scopes.CopyFrom(TokenScopes(services=[self._rpc.area]))
+        return bound
+
+    def _refuse_other_acts(self, caller: CallerIdentity) -> None:
+        """A token bound to an agent acts only through that agent's actions, whatever else it may read (SPEC §11)."""
+        if self._is_action:
             raise self._refused(f"a token that is not bound to {caller.agent_id}")
         if self._rpc.options.operation:
             raise self._refused("a token that is not bound to an agent; this one acts only through its agent's actions")
-        return False
 
     def _by_capability(self, caller: CallerIdentity, request: Message | None) -> None:
         service = f"the service {self._rpc.area}"
@@ -98,6 +111,10 @@ def _rule(rpc: Rpc) -> _Rule:
     if rpc.options.scope == options_pb2.SCOPE_UNSPECIFIED:
         raise FormError(f"{rpc.name} declares no scope")
     return _Rule(rpc, rpc.options.scope)
+
+
+def _agent_of(request: Message) -> object:
+    return getattr(request, "agent_id", None)
 
 
 def _is_action(request: Descriptor) -> bool:

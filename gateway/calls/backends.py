@@ -26,8 +26,9 @@ Metadata: TypeAlias = "tuple[tuple[str, str | bytes], ...]"
 
 # A service that is being started again is waited for (SPEC §4); one that has been away for longer is not.
 RESTART_SECONDS = 5.0
-# What a connection takes that is only idle.
-_CONNECT_SECONDS = 0.25
+# The longest pause between two attempts to connect (kit's channels: 0.5 s and some chance): whoever waits as long
+# finds a service that is back.
+_CONNECT_SECONDS = 0.7
 
 
 class Backend:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Callable, Iterable
+from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 import grpc
@@ -55,6 +56,52 @@ def _handler(forward: _Forward) -> grpc.RpcMethodHandler[Any, Any]:
     return grpc.unary_unary_rpc_method_handler(cast("Any", forward.single))
 
 
+@dataclass(frozen=True, slots=True)
+class _Admitted:
+    """A call that may go on: as whom, with which metadata, for how long (None: until one side ends it)."""
+
+    caller: CallerIdentity
+    extra: Metadata
+    seconds: float | None
+
+
+class _Passage:
+    """One call as the front sees it."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self._begun = False
+        self.given = {key: value for key, value in context.invocation_metadata() or () if isinstance(value, str)}
+        given = self.given.get(REQUEST_ID_KEY, "")
+        self.request_id = given if REQUEST_ID.fullmatch(given) else mint_request_id()
+        logs.bind(request_id=self.request_id)
+        parent = telemetry.Trace.parse(self.given.get(TRACE_KEY, ""))
+        telemetry.current_trace.set(telemetry.Trace.begin() if parent is None else parent.child())
+
+    @property
+    def source(self) -> str:
+        """The caller's address, of gRPC's `ipv4:127.0.0.1:4711`."""
+        peer = cast("str", self.context.peer())
+        return peer.partition(":")[2].rpartition(":")[0].strip("[]") or peer
+
+    async def begin(self, metadata: Iterable[tuple[str, str | bytes]] | None) -> None:
+        """Sends the service's initial metadata, once; the request's id is always among them."""
+        if self._begun:
+            return
+        self._begun = True
+        sent = tuple(metadata or ())
+        if all(key != REQUEST_ID_KEY for key, _ in sent):
+            sent = (*sent, (REQUEST_ID_KEY, self.request_id))
+        await self.context.send_initial_metadata(sent)
+
+    async def refuse(self, refusal: Refusal) -> bytes:
+        """Ends the call with a refusal of the gateway's; does not return."""
+        await self.begin(None)
+        status = errors.to_status(refusal)
+        details = ((DETAILS_KEY, status.SerializeToString()),)
+        return await self.context.abort(errors.grpc_status(refusal.code), status.message, details)
+
+
 class _Forward:
     """One rpc on its way through."""
 
@@ -67,63 +114,61 @@ class _Forward:
 
     async def single(self, request: Any, context: Context) -> bytes:
         """An rpc with one response."""
+        passage = _Passage(context)
         try:
-            call = await self._begin(request, context)
-            try:
-                await context.send_initial_metadata(tuple(await call.initial_metadata()))
-                response = cast("bytes", await call)
-                context.set_trailing_metadata(tuple(await call.trailing_metadata()))
-                return response
-            finally:
-                call.cancel()
+            admitted = await self._admit(request, passage)
+            async with self._door.lease(admitted.caller):
+                call = await self._call(request, admitted)
+                try:
+                    await passage.begin(await call.initial_metadata())
+                    response = cast("bytes", await call)
+                    context.set_trailing_metadata(tuple(await call.trailing_metadata()))
+                    return response
+                finally:
+                    call.cancel()
         except grpc.aio.AioRpcError as error:
-            return await self._pass_on(error, context)
+            return await self._pass_on(error, passage)
         except Refusal as refusal:
-            return await _refuse(refusal, context)
+            return await passage.refuse(refusal)
 
     async def stream(self, request: Any, context: Context) -> AsyncIterator[bytes]:
         """An rpc with many responses."""
+        passage = _Passage(context)
         try:
-            call = await self._begin(request, context)
-            try:
-                await context.send_initial_metadata(tuple(await call.initial_metadata()))
-                while (response := await call.read()) is not grpc.aio.EOF:
-                    yield cast("bytes", response)
-                context.set_trailing_metadata(tuple(await call.trailing_metadata()))
-            finally:
-                call.cancel()
+            admitted = await self._admit(request, passage)
+            async with self._door.lease(admitted.caller):
+                call = await self._call(request, admitted)
+                try:
+                    await passage.begin(await call.initial_metadata())
+                    while (response := await call.read()) is not grpc.aio.EOF:
+                        yield cast("bytes", response)
+                    context.set_trailing_metadata(tuple(await call.trailing_metadata()))
+                finally:
+                    call.cancel()
         except grpc.aio.AioRpcError as error:
-            await self._pass_on(error, context)
+            await self._pass_on(error, passage)
         except Refusal as refusal:
-            await _refuse(refusal, context)
+            await passage.refuse(refusal)
 
-    async def _begin(self, request: Any, context: Context) -> Call:
-        """Checks the caller, and starts the call to the service. Raises Refusal."""
-        given = {key: value for key, value in context.invocation_metadata() or () if isinstance(value, str)}
-        request_id = given.get(REQUEST_ID_KEY, "")
-        if not REQUEST_ID.fullmatch(request_id):
-            request_id = mint_request_id()
-        logs.bind(request_id=request_id)
-        parent = telemetry.Trace.parse(given.get(TRACE_KEY, ""))
-        telemetry.current_trace.set(telemetry.Trace.begin() if parent is None else parent.child())
+    async def _admit(self, request: Any, passage: _Passage) -> _Admitted:
+        """Who is calling, whether it may, and for how long. Raises Refusal."""
         try:
-            caller, message = self._admit(given.get(AUTHORIZATION_KEY), request)
+            caller = self._door.caller(passage.given.get(AUTHORIZATION_KEY))
+            message = None if self.rpc.client_streaming else self._parse(request)
+            caller = self._door.check(self.rpc, caller, message)
         except Refusal as refusal:
-            # What never reaches a service has no ids but this one.
-            await context.send_initial_metadata(((REQUEST_ID_KEY, request_id),))
-            self._door.note(refusal, source=_source(context), request_id=request_id, what=self.rpc.name)
+            self._door.note(refusal, source=passage.source, request_id=passage.request_id, what=self.rpc.name)
             raise
-        extra: Metadata = ((REQUEST_ID_KEY, request_id),)
-        if self.rpc.options.operation and IDEMPOTENCY_KEY in given:
-            extra = (*extra, (IDEMPOTENCY_KEY, given[IDEMPOTENCY_KEY]))
-        return await self._call(request, caller, extra, self._seconds(context, message))
-
-    def _admit(self, authorization: str | None, request: Any) -> tuple[CallerIdentity, Message | None]:
-        """Who is calling; and the request, where it decides. Raises Refusal."""
-        caller = self._door.caller(authorization)
-        message = None if self.rpc.client_streaming else self._parse(request)
-        self._door.check(self.rpc, caller, message)
-        return caller, message
+        extra: Metadata = ((REQUEST_ID_KEY, passage.request_id),)
+        key = passage.given.get(IDEMPOTENCY_KEY)
+        if key is not None and self.rpc.answers_secret:
+            raise Refusal(
+                ErrorCode.ERROR_CODE_INVALID_ARGUMENTS,
+                "the answer holds a secret, of which nothing is kept: send no idempotency-key",
+            )
+        if key is not None and self.rpc.options.operation:
+            extra = (*extra, (IDEMPOTENCY_KEY, key))
+        return _Admitted(caller, extra, self._seconds(passage.context, message))
 
     def _parse(self, request: bytes) -> Message:
         message = self.rpc.request_class()
@@ -141,14 +186,15 @@ class _Forward:
             return remaining
         return self._deadline(message)
 
-    async def _call(self, request: Any, caller: CallerIdentity, extra: Metadata, seconds: float | None) -> Call:
+    async def _call(self, request: Any, admitted: _Admitted) -> Call:
         backend = self._backends.backend(self.rpc.process)
+        seconds = admitted.seconds
         began = time.monotonic()
         await backend.connected(RESTART_SECONDS if seconds is None else seconds)
         if self._start is None:
             self._start = self._multicallable(backend)
         left = None if seconds is None else max(0.0, seconds - (time.monotonic() - began))
-        return self._start(request, timeout=left, metadata=backend.metadata(caller, extra))
+        return self._start(request, timeout=left, metadata=backend.metadata(admitted.caller, admitted.extra))
 
     def _multicallable(self, backend: Backend) -> Callable[..., Call]:
         raw: Any = backend.channel.raw
@@ -160,21 +206,10 @@ class _Forward:
         }
         return kinds[self.rpc.client_streaming, self.rpc.server_streaming](self.rpc.path)
 
-    async def _pass_on(self, error: grpc.aio.AioRpcError, context: Context) -> bytes:
+    async def _pass_on(self, error: grpc.aio.AioRpcError, passage: _Passage) -> bytes:
         """Ends with the service's own status and details; with ours where gRPC made it, whose text names sockets."""
         trailing = tuple(error.trailing_metadata() or ())
+        await passage.begin(error.initial_metadata())
         if not any(key == DETAILS_KEY for key, _ in trailing):
-            return await _refuse(refusal_of(error, self.rpc), context)
-        return await context.abort(error.code(), error.details() or "", trailing)
-
-
-async def _refuse(refusal: Refusal, context: Context) -> bytes:
-    status = errors.to_status(refusal)
-    details = ((DETAILS_KEY, status.SerializeToString()),)
-    return await context.abort(errors.grpc_status(refusal.code), status.message, details)
-
-
-def _source(context: Context) -> str:
-    """The caller's address, of gRPC's `ipv4:127.0.0.1:4711`."""
-    peer = cast("str", context.peer())
-    return peer.partition(":")[2].rpartition(":")[0].strip("[]") or peer
+            return await passage.refuse(refusal_of(error, self.rpc))
+        return await passage.context.abort(error.code(), error.details() or "", trailing)

@@ -85,9 +85,10 @@ class Front:
             raise invalid("this route is a WebSocket: connect to it as one", "list_recent_events reads without one.")
         caller = self._door.caller(exchange.header(b"authorization"))
         request = await self._read(route, match.values, exchange, receive)
-        self._door.check(route.rpc, caller, request)
+        caller = self._door.check(route.rpc, caller, request)
         call = Call(route, exchange, caller, request, _metadata(exchange, route))
-        return await self._dispatch(call, receive, send)
+        async with self._door.lease(caller):
+            return await self._dispatch(call, receive, send)
 
     async def _read(self, route: Route, values: tuple[str, ...], exchange: Exchange, receive: Receive) -> Message:
         body = await read_body(exchange, receive, route.body_limit)
@@ -163,5 +164,7 @@ class _Request:
 def _metadata(exchange: Exchange, route: Route) -> Metadata:
     """What goes along with a call: the request's id, and the caller's key for repeats."""
     key = exchange.idempotency_key() if route.is_operation else None
+    if key is not None and route.rpc.answers_secret:
+        raise invalid("the answer holds a secret, of which nothing is kept: send no idempotency-key")
     own = (REQUEST_ID_KEY, exchange.request_id)
     return (own,) if key is None else (own, (IDEMPOTENCY_KEY, key))

@@ -108,9 +108,10 @@ class Sockets:
         try:
             if caller is None:
                 caller = self._door.caller(await _first_message(socket))
-            self._door.check(route.rpc, caller, request)
+            caller = self._door.check(route.rpc, caller, request)
             metadata = ((REQUEST_ID_KEY, exchange.request_id),)
-            await socket.run(self._backends, route, caller, request, metadata)
+            async with self._door.lease(caller):
+                await socket.run(self._backends, route, caller, request, metadata)
         finally:
             self._open.discard(socket)
             metrics.SOCKETS.set(len(self._open))

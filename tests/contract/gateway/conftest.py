@@ -15,14 +15,18 @@ import pytest
 import pytest_asyncio
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from hyperkitty.auth.v1.token_service_pb2_grpc import add_TokenServiceServicer_to_server
 
 from gateway.access.denials import Denials
 from gateway.access.door import Door
+from gateway.access.issued import IssuedTokens, StoredToken
+from gateway.access.leases import Leases
 from gateway.access.origins import HostRules
 from gateway.access.rights import AuthTable
 from gateway.access.tokens import Authenticator, digest_of
 from gateway.calls.backends import Backends
 from gateway.contract import Rpc, linked_services, rpcs
+from gateway.tokens.servicer import TokenServicer
 from gateway.web.front import Front
 from gateway.web.pages import PROBES, Pages
 from gateway.web.readiness import Readiness
@@ -31,6 +35,8 @@ from services.kit.clients import KitChannel, open_channel
 from services.kit.clock import SystemClock
 from services.kit.identity import Signer
 from services.kit.json_values import JsonValue
+from services.kit.memory_store import MemoryStore
+from services.kit.store import struct_codec
 from tests.contract.gateway.fakes import FakeProcess
 from tests.unit.gateway.widgets import widget_service
 
@@ -49,6 +55,8 @@ class Gateway:
     rpcs: list[Rpc]
     http: aiohttp.ClientSession
     door: Door
+    issued: IssuedTokens
+    store: MemoryStore[StoredToken]
     denials: Denials
     denied: list[tuple[str, dict[str, JsonValue]]] = field(default_factory=list[tuple[str, dict[str, JsonValue]]])
 
@@ -94,8 +102,6 @@ async def running() -> AsyncGenerator[Gateway]:
             name: FakeProcess(name, [rpc for rpc in contract if rpc.process == name], directory, Path(scratch) / "keys")
             for name in sorted({rpc.process for rpc in contract})
         }
-        for process in processes.values():
-            await process.start()
         clock = SystemClock()
         signer = Signer("gateway", keys["gateway"], clock)
         channels: list[KitChannel] = []
@@ -111,13 +117,23 @@ async def running() -> AsyncGenerator[Gateway]:
             denied.append((request_id, data))
 
         denials = Denials(emit, clock)
-        door = Door(HostRules(), Authenticator(digest_of(TOKEN)), AuthTable(contract), denials)
+        leases = Leases(clock)
+        store = MemoryStore(struct_codec(StoredToken))
+        issued = IssuedTokens(store, leases, clock)
+        following = asyncio.create_task(issued.follow())
+        door = Door(HostRules(), Authenticator(digest_of(TOKEN), issued), AuthTable(contract), denials, leases)
+        processes["gateway"].servicers = [
+            (add_TokenServiceServicer_to_server, TokenServicer(issued, ["agent", "browser", "events"], clock))
+        ]
+        for process in processes.values():
+            await process.start()
         pages = Pages(door, Readiness(backends, processes))
         front = Front(contract, door, backends, pages, PROBES)
         server = WebServer(front, listen_on("127.0.0.1", 0), 2.0)
         await server.start()
         async with aiohttp.ClientSession() as http:
-            yield Gateway(server, front, backends, processes, contract, http, door, denials, denied)
+            yield Gateway(server, front, backends, processes, contract, http, door, issued, store, denials, denied)
         await server.stop()
+        following.cancel()
         await asyncio.gather(*(channel.close() for channel in channels))
         await asyncio.gather(*(process.stop() for process in processes.values()))

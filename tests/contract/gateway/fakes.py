@@ -13,13 +13,14 @@ from hyperkitty.auth.v1.identity_pb2 import CallerIdentity
 from hyperkitty.operations.v1.operations_pb2 import Operation
 
 from gateway.contract import Rpc
+from services.kit import record
 from services.kit.clock import SystemClock
 from services.kit.identity import PublicKeys, Verifier, current_identity
 from services.kit.interceptor import Surroundings
 from services.kit.memory_events import MemoryEventLog
 from services.kit.memory_store import MemoryStore
 from services.kit.recorder import Recorder
-from services.kit.serving import Server
+from services.kit.serving import Server, Servicer, service_names
 from services.kit.spool import Spool
 from services.kit.store import proto_codec
 
@@ -49,6 +50,9 @@ class FakeProcess:
     streams: dict[str, Streaming] = field(default_factory=dict[str, Streaming])
     seen: list[Seen] = field(default_factory=list[Seen])
     cancelled: int = 0
+    # Real servicers in place of the fakes of their services.
+    servicers: list[Servicer] = field(default_factory=list[Servicer])
+    events: MemoryEventLog = field(default_factory=MemoryEventLog)
     _server: Server | None = None
 
     @property
@@ -59,10 +63,14 @@ class FakeProcess:
         spool = Spool(self.directory / f"{self.name}.spool")
         spool.open()
         clock = SystemClock()
-        recorder = Recorder(self.name, MemoryEventLog(), MemoryStore(proto_codec(Operation)), spool)
+        recorder = Recorder(self.name, self.events, MemoryStore(proto_codec(Operation)), spool)
         around = Surroundings(Verifier(self.name, PublicKeys(self.keys), clock), recorder, clock)
         services = {rpc.method.containing_service.full_name for rpc in self.rpcs}
-        self._server = Server([(self._adder(service), None) for service in sorted(services)], around)
+        if self.servicers:
+            record.install(recorder)
+        real = set(service_names(self.servicers))
+        fakes: list[Servicer] = [(self._adder(service), None) for service in sorted(services - real)]
+        self._server = Server([*self.servicers, *fakes], around)
         await self._server.start(self.target)
         await self._server.serve()
 

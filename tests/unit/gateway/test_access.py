@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from google.protobuf.message import Message
-from hyperkitty.agent.v1.agent_service_pb2 import ActRequest, ApproveActionRequest, ListAgentsRequest
+from hyperkitty.agent.v1.agent_service_pb2 import ActRequest, ApproveActionRequest, GetAgentRequest, ListAgentsRequest
 from hyperkitty.auth.v1.identity_pb2 import CallerIdentity, TokenScopes
 from hyperkitty.auth.v1.token_service_pb2 import CreateTokenRequest
 from hyperkitty.browser.v1.browser_service_pb2 import (
@@ -86,6 +86,8 @@ def test_a_token_bound_to_an_agent_acts_only_through_its_actions() -> None:
     assert not allowed(CreateTokenRequest(), TokenScopes(root=True), AGENT)
     assert allowed(ListAgentsRequest(), TokenScopes(services=["agent"]), AGENT)
     assert not allowed(ListAgentsRequest(), TokenScopes(), AGENT)
+    assert allowed(GetAgentRequest(agent_id=AGENT), TokenScopes(), AGENT)
+    assert not allowed(GetAgentRequest(agent_id="agent_other"), TokenScopes(), AGENT)
 
 
 def test_every_rpc_is_in_the_table_and_one_without_a_scope_is_a_fault() -> None:
