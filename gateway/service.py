@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
+from hyperkitty.auth.v1.secret_service_pb2_grpc import SecretServiceServicer, add_SecretServiceServicer_to_server
 from hyperkitty.auth.v1.token_service_pb2_grpc import add_TokenServiceServicer_to_server
 
 from gateway.access.denials import CATEGORY, Denials
@@ -26,7 +27,7 @@ from services.kit import record
 from services.kit.config import SettingsError
 from services.kit.json_values import JsonValue
 from services.kit.run import Kit, Service
-from services.kit.serving import Server
+from services.kit.serving import Server, Servicer
 from services.kit.settings import GatewaySettings, load
 from services.kit.store import struct_codec
 
@@ -90,7 +91,12 @@ async def build(kit: Kit) -> Service:
     web = WebServer(front, listen_on(HOST, settings.rest_port), grace)
     fronts = _Fronts(kit, issued, web, Server(proxied(contract, door, backends), None), settings.grpc_port)
     tokens = TokenServicer(issued, {rpc.area for rpc in contract} - {GATEWAY, "auth"}, kit.clock)
-    return Service([(add_TokenServiceServicer_to_server, tokens)], ready=fronts.ready, drain=fronts.drain)
+    servicers: list[Servicer] = [
+        (add_TokenServiceServicer_to_server, tokens),
+        # Answers that it is not served yet.
+        (add_SecretServiceServicer_to_server, SecretServiceServicer()),
+    ]
+    return Service(servicers, ready=fronts.ready, drain=fronts.drain)
 
 
 async def _emit(request_id: str, data: dict[str, JsonValue]) -> None:

@@ -41,10 +41,6 @@ class Door:
         """What a call runs in, `async with`: ends with its token, as Refusal unauthenticated."""
         return self._leases.lease(caller)
 
-    def needs_request(self, rpc: Rpc) -> bool:
-        """Whether `check` must be given the request."""
-        return self._table.needs_request(rpc)
-
     def check(self, rpc: Rpc, caller: CallerIdentity, request: Message | None = None) -> CallerIdentity:
         """The identity to make the call with. Raises Refusal not_authorized."""
         return self._table.check(rpc, caller, request)

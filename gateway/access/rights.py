@@ -34,15 +34,8 @@ class AuthTable:
     def __contains__(self, rpc: Rpc) -> bool:
         return rpc.path in self._rules
 
-    def needs_request(self, rpc: Rpc) -> bool:
-        """Whether the decision depends on what the request says."""
-        return self._rules[rpc.path].needs_request
-
     def check(self, rpc: Rpc, caller: CallerIdentity, request: Message | None = None) -> CallerIdentity:
-        """The identity to make the call with. Raises Refusal not_authorized.
-
-        `request` may be left out where `needs_request` says so.
-        """
+        """The identity to make the call with. Raises Refusal not_authorized. A client's stream has no one request."""
         return self._rules[rpc.path].check(caller, request)
 
 
@@ -56,7 +49,6 @@ class _Rule:
         self._of_agent = "agent_id" in rpc.method.input_type.fields_by_name and (
             self._is_action or not rpc.options.operation
         )
-        self.needs_request = self._operations is not None or self._of_agent
 
     def check(self, caller: CallerIdentity, request: Message | None) -> CallerIdentity:
         if caller.agent_id:

@@ -27,7 +27,7 @@ _SECRET_BYTES = 32
 
 
 class TokenServicer(TokenServiceServicer):
-    """Only root tokens come as far as here: the contract's scope says so."""
+    """Only root tokens come as far as here: the contract's scope says so. View sessions are not served yet."""
 
     def __init__(self, issued: IssuedTokens, services: Iterable[str], clock: Clock) -> None:
         self._issued = issued
@@ -92,13 +92,6 @@ class TokenServicer(TokenServiceServicer):
         await self._issued.remove(request.token_id)
         record.outcome("auth.token.revoked", data={"tenant": token.tenant})
         return pb.RevokeTokenResponse(revoked=token)
-
-    async def CreateViewSession(
-        self, request: pb.CreateViewSessionRequest, context: object
-    ) -> pb.CreateViewSessionResponse:
-        """Not served yet."""
-        del request, context
-        raise Refusal(ErrorCode.ERROR_CODE_UNIMPLEMENTED, "view sessions are not served yet", hint="Use create_token.")
 
     def _check_names(self, request: pb.CreateTokenRequest) -> None:
         """A misspelt scope would be a token that does less than somebody thinks. Raises Refusal invalid_arguments."""

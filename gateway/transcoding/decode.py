@@ -219,7 +219,7 @@ def _list(field: FieldDescriptor) -> Decode:
     def decode(message: Message, value: object) -> None:
         if not isinstance(value, list):
             raise wrong_type("array", value)
-        elements = cast("_Repeated", getattr(message, name))
+        elements: _Repeated = getattr(message, name)
         for index, item in enumerate(cast("list[object]", value)):
             try:
                 if element is not None:

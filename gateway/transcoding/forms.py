@@ -101,11 +101,6 @@ def enum_type(field: FieldDescriptor) -> EnumDescriptor:
     return field.enum_type
 
 
-def arms_by_type(oneof: OneofDescriptor) -> dict[Descriptor, FieldDescriptor]:
-    """The arms of a oneof by the message they hold."""
-    return {message_type(arm): arm for arm in oneof.fields}
-
-
 @cache
 def enum_names(enum: EnumDescriptor) -> dict[int, str]:
     """Number → name in JSON: lower case, without the enum's own name before it (buf's ENUM_VALUE_PREFIX rule)."""

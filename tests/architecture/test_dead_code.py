@@ -16,6 +16,7 @@ CALLED_BY_NAME = {
     "do_GET", "do_POST", "do_HEAD", "log_message",  # http.server
     "connection_made", "connection_lost", "data_received", "datagram_received", "eof_received", "error_received",
     "pause_writing", "resume_writing",  # asyncio protocols
+    "capture_signals",  # uvicorn
     "intercept_service", "intercept_unary_unary", "intercept_unary_stream", "intercept_stream_unary",
     "intercept_stream_stream",  # grpc.aio interceptors
     "model_config", "settings_customise_sources",  # pydantic

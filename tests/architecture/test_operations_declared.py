@@ -21,8 +21,6 @@ UNPUBLISHED = {
     "agent.action.approval_requested",
     "agent.action.approved",
     "agent.action.denied",
-    "auth.token.created",
-    "auth.token.revoked",
     "browser.control.returned",
     "browser.control.taken",
     "browser.download.completed",

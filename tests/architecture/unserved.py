@@ -24,7 +24,6 @@ TARGET = Target(ref="e1")
 
 RPCS: dict[str, Message] = {
     "agent.v1.AgentService/ApproveAction": ApproveActionRequest(agent_id=new_id("agent"), action_id=new_id("act")),
-    "browser.v1.BrowserService/SetSessionOwner": browser.SetSessionOwnerRequest(session_id=SESSION),
     "browser.v1.BrowserService/SetSessionControl": browser.SetSessionControlRequest(session_id=SESSION),
     "browser.v1.BrowserService/Batch": browser.BatchRequest(operations=[BrowserOperation()]),
     "browser.v1.BrowserService/WatchTab": browser.WatchTabRequest(session_id=SESSION, tab_id=TAB),
@@ -33,9 +32,6 @@ RPCS: dict[str, Message] = {
     "search.v1.SearchService/GetSearchResult": search.GetSearchResultRequest(job_id=JOB),
     "search.v1.SearchService/GetSourceDocument": search.GetSourceDocumentRequest(job_id=JOB, document_id=new_id("doc")),
     "search.v1.SearchService/CancelSearch": search.CancelSearchRequest(job_id=JOB),
-    "auth.v1.TokenService/ListTokens": tokens.ListTokensRequest(),
-    "auth.v1.TokenService/CreateToken": tokens.CreateTokenRequest(),
-    "auth.v1.TokenService/RevokeToken": tokens.RevokeTokenRequest(token_id=new_id("tok")),
     "auth.v1.TokenService/CreateViewSession": tokens.CreateViewSessionRequest(),
     "auth.v1.SecretService/GetSecret": secrets.GetSecretRequest(name="a"),
     "auth.v1.SecretService/PutSecret": secrets.PutSecretRequest(name="a", value="b", hosts=["example.com"]),
