@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from urllib.parse import urlsplit
 
+from hyperkitty.agent.v1.agent_service_pb2_grpc import AgentServiceStub
 from hyperkitty.browser.v1 import sessions_pb2 as pb
 from hyperkitty.browser.v1.browser_service_pb2_grpc import add_BrowserServiceServicer_to_server
 
@@ -38,6 +39,7 @@ async def build(kit: Kit) -> Service:
         clock=kit.clock,
         spawn=kit.spawn,
         max_sessions=settings.max_sessions,
+        agents=AgentServiceStub(kit.channel("agent")),
         saved=SavedSessions(kit.settings.home / "sessions"),
     )
     await asyncio.to_thread(parts.saved.prepare)

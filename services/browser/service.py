@@ -11,13 +11,14 @@ from hyperkitty.browser.v1 import sessions_pb2
 from hyperkitty.browser.v1.browser_service_pb2_grpc import BrowserServiceServicer
 from hyperkitty.operations.v1.errors_pb2 import ErrorCode
 
-from services.browser.authority import check_tenant
+from services.browser.authority import check_tenant, not_found
 from services.browser.dispatch import Dispatcher
 from services.browser.operations.registry import handler_of
 from services.browser.sessions import Sessions
 from services.kit.capabilities import arm_of, comments, facts_of, operations
 from services.kit.errors import Refusal
 from services.kit.identity import current_identity
+from services.kit.operations import current_operation
 from services.kit.paging import page_of
 
 Request = TypeVar("Request")
@@ -64,6 +65,21 @@ class BrowserServer(BrowserServiceServicer):
     ) -> rpc.CloseSessionResponse:
         result = await self._dispatcher.run(pb.BrowserOperation(close_session=request.operation))
         return rpc.CloseSessionResponse(result=result.close_session)
+
+    async def SetSessionOwner(
+        self,
+        request: rpc.SetSessionOwnerRequest,
+        context: Context[rpc.SetSessionOwnerRequest, rpc.SetSessionOwnerResponse],
+    ) -> rpc.SetSessionOwnerResponse:
+        operation = current_operation()
+        operation.subject = operation.session_id = request.session_id
+        session, _ = await self._sessions.find(request.session_id, "")
+        if session is None:
+            raise not_found(request.session_id)
+        check_tenant(current_identity(), session.tenant, request.session_id)
+        session.check_usable()
+        await self._sessions.give(session, request.owner_agent_id)
+        return rpc.SetSessionOwnerResponse(session=session.to_proto())
 
     async def OpenTab(
         self, request: rpc.OpenTabRequest, context: Context[rpc.OpenTabRequest, rpc.OpenTabResponse]

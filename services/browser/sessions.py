@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 
+from hyperkitty.agent.v1.agent_service_pb2_grpc import AgentServiceStub
 from hyperkitty.browser.v1 import operations_pb2
 from hyperkitty.browser.v1 import sessions_pb2 as pb
 from hyperkitty.operations.v1.errors_pb2 import ErrorCode
@@ -13,6 +14,7 @@ from hyperkitty.operations.v1.errors_pb2 import ErrorCode
 from services.browser.authority import not_found
 from services.browser.cdp.domains import storage
 from services.browser.cdp.errors import CdpFault
+from services.browser.giving import check_narrower, owner
 from services.browser.page.refs import RefNumbers
 from services.browser.policy import session_policy
 from services.browser.reports import Report, Reports
@@ -50,6 +52,7 @@ class Parts:
     clock: Clock
     spawn: Spawn
     max_sessions: int
+    agents: AgentServiceStub
     saved: SavedSessions
 
 
@@ -131,16 +134,7 @@ class Sessions:
         self._check_room()
         if operation.profile:
             raise Refusal(ErrorCode.ERROR_CODE_UNIMPLEMENTED, "named profiles are not served yet")
-        identity = current_identity()
-        delegated = identity.HasField("delegation")
-        plan = SessionPlan(
-            session_id=session_id,
-            tenant=identity.tenant,
-            owner_agent_id=identity.agent_id if delegated else operation.owner_agent_id,
-            profile=operation.profile,
-            settings=operation.settings,
-            policy=session_policy(operation.network_policy, identity.delegation.grants if delegated else None),
-        )
+        plan = await self._planned(operation, session_id)
         self._starting += 1
         try:
             session = await self._parts.starter.start(plan, self, current_budget().remaining())
@@ -149,6 +143,22 @@ class Sessions:
             self._starting -= 1
         await asyncio.gather(self._keep(session.to_proto()), self.remember(session))
         return session
+
+    async def _planned(self, operation: operations_pb2.CreateSessionOperation, session_id: str) -> SessionPlan:
+        identity = current_identity()
+        owner_agent_id, grants = operation.owner_agent_id, None
+        if identity.HasField("delegation"):
+            owner_agent_id, grants = identity.agent_id, identity.delegation.grants
+        elif owner_agent_id:
+            grants = (await owner(self._parts.agents, owner_agent_id, identity.tenant)).capabilities
+        return SessionPlan(
+            session_id=session_id,
+            tenant=identity.tenant,
+            owner_agent_id=owner_agent_id,
+            profile=operation.profile,
+            settings=operation.settings,
+            policy=session_policy(operation.network_policy, grants),
+        )
 
     def _check_room(self) -> None:
         limit = self._parts.max_sessions
@@ -189,6 +199,13 @@ class Sessions:
         await session.close()
         await self._keep(session.to_proto())
         self._live.pop(session.session_id, None)
+
+    async def give(self, session: Session, owner_agent_id: str) -> None:
+        """Make an agent (empty: nobody) the session's owner. Raises Refusal."""
+        if owner_agent_id:
+            check_narrower(session, await owner(self._parts.agents, owner_agent_id, session.tenant))
+        session.owner_agent_id = owner_agent_id
+        await asyncio.gather(self._keep(session.to_proto()), self.remember(session))
 
     async def _keep(self, record: pb.BrowserSession) -> None:
         await self._parts.store.put(_key(record.tenant, record.session_id), record)

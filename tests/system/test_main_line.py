@@ -146,3 +146,41 @@ def test_two_actions_at_once_are_one_action_and_a_refusal(shared_system: Running
         site.release()
         assert slow.result(30).result["changed"]["url"] == site.url("/hold")
     agent.rest.post(f"/api/agents/{agent.agent_id}/terminate")
+
+
+def test_a_session_is_given_to_an_agent_whose_grants_hold_it(shared_system: RunningSystem, form: Site) -> None:
+    rest = shared_system.rest
+    person = Person.start(rest, form.url("/form"))
+    path = f"/api/browser/sessions/{person.session_id}/owner"
+    narrow = ActingAgent.create(rest, ["read_page", {"navigate": {"allowed_domains": ["example.com"]}}])
+    refused = rest.post(path, {"owner_agent_id": narrow.agent_id})
+    assert (refused.status, refused.error_code) == (403, "not_authorized")
+    wide = ActingAgent.create(rest, ["read_page", {"navigate": {"allowed_domains": []}}])
+    assert rest.post(path, {"owner_agent_id": wide.agent_id}).error_code == "not_authorized"
+
+    scoped = {"allowed_domains": [f"127.0.0.1:{form.port}"]}
+    session_id = rest.post("/api/browser/sessions", {"network_policy": scoped}).result["session_id"]
+    tab_id = rest.post(f"/api/browser/sessions/{session_id}/tabs", {"url": form.url("/form")}).result["tab_id"]
+    agent = ActingAgent.create(rest, grants_for(form))
+    assert agent.act("read_page", tab_id=tab_id).error_code == "not_authorized"
+    given = rest.post(f"/api/browser/sessions/{session_id}/owner", {"owner_agent_id": agent.agent_id}).result
+    assert given["owner_agent_id"] == agent.agent_id
+    assert agent.act("read_page", tab_id=tab_id).status == 200
+    taken = rest.post(f"/api/browser/sessions/{session_id}/owner", {"owner_agent_id": ""}).result
+    assert taken["owner_agent_id"] == ""
+    assert agent.act("read_page", tab_id=tab_id).error_code == "not_authorized"
+    assert rest.post(f"/api/browser/sessions/{session_id}/close").status == 200
+    person.close()
+
+
+def test_a_session_made_for_an_agent_is_as_narrow_as_its_grants(shared_system: RunningSystem, form: Site) -> None:
+    rest = shared_system.rest
+    agent = ActingAgent.create(rest, grants_for(form))
+    made = rest.post("/api/browser/sessions", {"owner_agent_id": agent.agent_id}).result
+    assert made["network_policy"]["allowed_domains"] == [f"127.0.0.1:{form.port}"]
+    assert agent.act("open_tab", session_id=made["session_id"], url=form.url("/form")).status == 200
+    wider = {"owner_agent_id": agent.agent_id, "network_policy": {"allowed_domains": ["example.com"]}}
+    assert rest.post("/api/browser/sessions", wider).error_code == "not_authorized"
+    nobody = {"owner_agent_id": agent.agent_id[:-4] + "0000"}
+    assert rest.post("/api/browser/sessions", nobody).error_code == "not_found"
+    assert rest.post(f"/api/browser/sessions/{made['session_id']}/close").status == 200
