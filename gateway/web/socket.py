@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from typing import cast
+from collections.abc import AsyncIterator, Coroutine
+from typing import TypeVar, cast
 
 import grpc
 from google.protobuf.message import Message
@@ -23,6 +23,8 @@ from gateway.web.exchange import Receive, Send, invalid
 from gateway.web.outbox import Outbox
 from services.kit import errors
 from services.kit.errors import Refusal
+
+T = TypeVar("T")
 
 SEND_SECONDS = 30.0
 _MOST_INCOMING = 64
@@ -44,6 +46,18 @@ class Socket:
         """Closes the socket with a reason, from outside: the gateway stops, the token has ended."""
         if not self._ending.done():
             self._ending.set_result(refusal)
+
+    async def unless_ended(self, work: Coroutine[object, object, T]) -> T:
+        """Awaits `work`; raises the Refusal of `end` when that comes first."""
+        task = asyncio.create_task(work)
+        try:
+            await asyncio.wait([task, self._ending], return_when=asyncio.FIRST_COMPLETED)
+            if not task.done():
+                raise self._ending.result()
+            return await task
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
 
     async def run(
         self, backends: Backends, route: Route, caller: CallerIdentity, request: Message, metadata: Metadata

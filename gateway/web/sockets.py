@@ -107,7 +107,7 @@ class Sockets:
         metrics.SOCKETS.set(len(self._open))
         try:
             if caller is None:
-                caller = self._door.caller(await _first_message(socket))
+                caller = self._door.caller(await socket.unless_ended(_first_message(socket)))
             caller = self._door.check(route.rpc, caller, request)
             metadata = ((REQUEST_ID_KEY, exchange.request_id),)
             async with self._door.lease(caller):
