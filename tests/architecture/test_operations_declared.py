@@ -25,19 +25,6 @@ UNPUBLISHED = {
     "browser.control.taken",
     "browser.download.completed",
     "browser.download.failed",
-    "search.completed",
-    "search.document_extracted",
-    "search.document_retrieved",
-    "search.failed",
-    "search.iteration_retried",
-    "search.provider_called",
-    "search.query_generated",
-    "search.query_normalized",
-    "search.result_synthesized",
-    "search.results_received",
-    "search.source_ranked",
-    "search.started",
-    "search.urls_deduplicated",
 }
 
 

@@ -14,12 +14,10 @@ from hyperkitty.browser.v1 import operations_pb2 as op
 from hyperkitty.browser.v1.operations_pb2 import BrowserOperation
 from hyperkitty.browser.v1.sessions_pb2 import Viewport
 from hyperkitty.browser.v1.targets_pb2 import Target
-from hyperkitty.search.v1 import search_service_pb2 as search
-from hyperkitty.search.v1.search_pb2 import SearchQuery
 
 from services.kit.ids import new_id
 
-SESSION, TAB, JOB = new_id("sess"), new_id("tab"), new_id("job")
+SESSION, TAB = new_id("sess"), new_id("tab")
 TARGET = Target(ref="e1")
 
 RPCS: dict[str, Message] = {
@@ -27,11 +25,6 @@ RPCS: dict[str, Message] = {
     "browser.v1.BrowserService/SetSessionControl": browser.SetSessionControlRequest(session_id=SESSION),
     "browser.v1.BrowserService/Batch": browser.BatchRequest(operations=[BrowserOperation()]),
     "browser.v1.BrowserService/WatchTab": browser.WatchTabRequest(session_id=SESSION, tab_id=TAB),
-    "search.v1.SearchService/StartSearch": search.StartSearchRequest(query=SearchQuery(query="kittens")),
-    "search.v1.SearchService/GetSearchJob": search.GetSearchJobRequest(job_id=JOB),
-    "search.v1.SearchService/GetSearchResult": search.GetSearchResultRequest(job_id=JOB),
-    "search.v1.SearchService/GetSourceDocument": search.GetSourceDocumentRequest(job_id=JOB, document_id=new_id("doc")),
-    "search.v1.SearchService/CancelSearch": search.CancelSearchRequest(job_id=JOB),
     "auth.v1.TokenService/CreateViewSession": tokens.CreateViewSessionRequest(),
     "auth.v1.SecretService/GetSecret": secrets.GetSecretRequest(name="a"),
     "auth.v1.SecretService/PutSecret": secrets.PutSecretRequest(name="a", value="b", hosts=["example.com"]),

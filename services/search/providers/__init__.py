@@ -1,0 +1,1 @@
+"""Where searches are answered from."""

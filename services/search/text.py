@@ -1,0 +1,48 @@
+"""Words and sentences of a text; places count Unicode code points, end exclusive (SPEC §7)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+# A sentence ends at its mark, with closing quotes and brackets, or at an empty line.
+_SENTENCE = re.compile(r"[^\s].*?(?:[.!?…。！？]+[\"'”’)\]]*(?=\s|$)|(?=\n\s*\n)|$)", re.DOTALL)
+_SHORTEST, _LONGEST = 16, 500
+# Words that say nothing about what a text is about.
+_EMPTY = frozenset(
+    [*"a an and are as at be by for from has have how in is it its of on or that the this to was what".split()]
+    + [*"when where which who why will with do does can".split()]
+)
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A stretch of a text: `text` is what stands from `start` to `end`."""
+
+    text: str
+    start: int
+    end: int
+
+
+def words(text: str) -> list[str]:
+    """Words in lower case, in order."""
+    return [match.group().casefold() for match in _WORD.finditer(text)]
+
+
+def telling_words(text: str) -> list[str]:
+    """Words without the empty ones; all of them where nothing else is left."""
+    every = words(text)
+    return [word for word in every if word not in _EMPTY] or every
+
+
+def sentences(text: str) -> list[Sentence]:
+    """Sentences worth quoting, in order: not fragments, not walls."""
+    found: list[Sentence] = []
+    for match in _SENTENCE.finditer(text):
+        start, end = match.span()
+        while end > start and text[end - 1].isspace():
+            end -= 1
+        if _SHORTEST <= end - start <= _LONGEST and "\n\n" not in text[start:end]:
+            found.append(Sentence(text[start:end], start, end))
+    return found
