@@ -104,7 +104,8 @@ def test_only_kit_speaks_nats() -> None:
 )
 def test_only_one_room_builds_servers_and_one_channels(calls: re.Pattern[str], room: str) -> None:
     builders = {name_of(path) for path in sources(*PRODUCT) for call in calls_of(path) if calls.search(call)}
-    assert builders <= {room}
+    # The client that people install imports nothing of the application, so it has a channel of its own.
+    assert builders <= {room, "clients/python/hyperkitty/client/connection.py"}
 
 
 def test_every_module_says_what_it_is() -> None:
