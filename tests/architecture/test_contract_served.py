@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import pkgutil
 import tempfile
 from collections.abc import AsyncIterator
@@ -65,7 +66,8 @@ def generated() -> dict[str, tuple[type, Any]]:
     """Each service of the contract by its short name: the generated servicer, and the function that adds one."""
     found: dict[str, tuple[type, Any]] = {}
     for area in pkgutil.iter_modules(hyperkitty.__path__):
-        if not area.ispkg or area.name == "buf":
+        # Beside the areas of the contract there are the client and the CLI.
+        if not area.ispkg or importlib.util.find_spec(f"hyperkitty.{area.name}.v1") is None:
             continue
         package = importlib.import_module(f"hyperkitty.{area.name}.v1")
         for module in _modules(package):
