@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from gateway.contract import Rpc
+from gateway.routing.field_names import FieldNames
 from gateway.routing.http_rule import HttpRule, http_rules
 from gateway.routing.request import RequestReader
 from gateway.routing.router import Router
@@ -39,6 +40,7 @@ class Route:
     rpc: Rpc
     kind: Kind
     reader: RequestReader
+    names: FieldNames
     result: Encode
     envelope: EncodeObject | None
     body_limit: int
@@ -73,7 +75,7 @@ def _routes_of(rpc: Rpc) -> Iterator[Route]:
     if rpc.options.websocket:
         template = parse_template(rpc.options.websocket)
         reader = RequestReader(rpc, template.variables, "", strict=not rpc.client_streaming)
-        yield _route(rpc, "GET", template, Kind.WEBSOCKET, reader, "")
+        yield _route(rpc, "GET", template, Kind.WEBSOCKET, reader, "", "")
 
 
 def _bound(rpc: Rpc, rule: HttpRule) -> Route:
@@ -89,10 +91,12 @@ def _bound(rpc: Rpc, rule: HttpRule) -> Route:
     if rpc.server_streaming:
         kind = Kind.DOWNLOAD if rpc.options.download else Kind.NDJSON
     reader = RequestReader(rpc, template.variables, rule.body)
-    return _route(rpc, verb.upper(), template, kind, reader, rule.response_body)
+    return _route(rpc, verb.upper(), template, kind, reader, rule.body, rule.response_body)
 
 
-def _route(rpc: Rpc, verb: str, template: Template, kind: Kind, reader: RequestReader, response_body: str) -> Route:
+def _route(
+    rpc: Rpc, verb: str, template: Template, kind: Kind, reader: RequestReader, body: str, response_body: str
+) -> Route:
     request, response = rpc.method.input_type, rpc.method.output_type
     if response_body and response_body not in response.fields_by_name:
         raise FormError(f"{rpc.name}: {response.full_name} has no field {response_body}")
@@ -103,6 +107,7 @@ def _route(rpc: Rpc, verb: str, template: Template, kind: Kind, reader: RequestR
         rpc=rpc,
         kind=kind,
         reader=reader,
+        names=FieldNames(request, body),
         result=field_encoder(response.fields_by_name[response_body]) if response_body else encoder(response),
         envelope=envelope_encoder(response),
         body_limit=UPLOAD_LIMIT if takes_bytes else JSON_LIMIT,

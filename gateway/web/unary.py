@@ -39,7 +39,7 @@ async def answer_unary(backends: Backends, call: Call, seconds: float, receive: 
         operation_id = operation_id_of(await rpc_call.initial_metadata()) if route.is_operation else ""
     except grpc.aio.AioRpcError as error:
         return failed(
-            refusal_of(error, route.rpc),
+            route.names.translate(refusal_of(error, route.rpc)),
             exchange.request_id,
             with_status=route.has_status,
             operation_id=operation_id_of(error.initial_metadata()) if route.is_operation else "",

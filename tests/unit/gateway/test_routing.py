@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from hyperkitty.operations.v1.errors_pb2 import ErrorCode
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +14,7 @@ from gateway.routing.template import parse_template
 from gateway.transcoding.encode import encoder
 from gateway.transcoding.forms import FormError
 from gateway.transcoding.mismatch import Mismatch
+from services.kit.errors import Refusal
 from tests.unit.gateway.widgets import widget_service
 
 SESSION, TAB = "sess_01ARZ3NDEKTSV4RRFFQ69G5FAV", "tab_01ARZ3NDEKTSV4RRFFQ69G5FAV"
@@ -218,3 +220,40 @@ def test_a_contract_built_at_run_time() -> None:
 def test_a_rule_that_cannot_be_served_as_it_is_written_is_a_fault(name: str, rule: str, message: str) -> None:
     with pytest.raises(FormError, match=message):
         router_of(routes(rpcs([widget_service({name: rule})])))
+
+
+FIELDS = [
+    ("POST", f"/api/browser/sessions/{SESSION}/tabs", "operation.url", "url"),
+    ("POST", "/api/browser/sessions", "operation.settings.http_credentials[2].origin", None),
+    ("POST", ACTIONS, "operation.click.target.ref", "args.target.ref"),
+    ("POST", ACTIONS, "click.target.ref", "args.target.ref"),
+    ("POST", ACTIONS, "session_id", "session_id"),
+    ("POST", ACTIONS, "operation.upload_file.files[3].name", "args.files[3].name"),
+    ("POST", "/api/agents/a/actions", "action.browser.click.target", "args.target"),
+    ("POST", "/api/agents/a/actions", "args.target.ref", "args.target.ref"),
+    ("POST", "/api/browser/sessions/s/batch", "operations[1].click.target.ref", "operations[1].args.target.ref"),
+    ("POST", "/api/agents", "capabilities[0].capability", "capabilities[0].capability"),
+    ("GET", "/api/agents", "page_size", "page_size"),
+    ("POST", ACTIONS, "nothing.of.ours", "nothing.of.ours"),
+    ("POST", ACTIONS, "", ""),
+]
+
+
+@pytest.mark.parametrize(("verb", "path", "field", "written"), FIELDS, ids=range(len(FIELDS)))
+def test_fields_are_named_as_the_caller_wrote_them(verb: str, path: str, field: str, written: str | None) -> None:
+    expected = field.removeprefix("operation.") if written is None else written
+    assert find(verb, path)[0].names.as_written(field) == expected
+
+
+def test_only_complaints_about_fields_are_translated() -> None:
+    names = find("POST", ACTIONS)[0].names
+    code = ErrorCode.ERROR_CODE_INVALID_ARGUMENTS
+    complaint = Refusal(code, "click.count: too many", details={"fields": [{"field": "click.count", "problem": "x"}]})
+    translated = names.translate(complaint)
+    assert translated.message == "args.count: too many"
+    assert translated.details == {"fields": [{"field": "args.count", "problem": "x"}]}
+    assert translated.hint == complaint.hint
+    for other in (Refusal(code, "click.count: x"), Refusal(code, "x", details={"fields": "odd"})):
+        assert names.translate(other).message == other.message
+    stale = Refusal(ErrorCode.ERROR_CODE_STALE_REF, "click.count: x", details={"fields": [{"field": "click"}]})
+    assert names.translate(stale) is stale
