@@ -1,0 +1,1 @@
+"""Documents over HTTP: checked addresses, robots.txt, limits (SPEC §5, §7)."""
