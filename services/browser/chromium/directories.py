@@ -59,11 +59,17 @@ class SessionDirectory:
         return self.path.with_name(_TEMPORARY + self.path.name[-12:])
 
     def make(self, owner: Owner) -> None:
-        """Create it, new. Raises FileExistsError."""
-        for path in (self.path, self.profile, self.downloads, self.temporary):
-            path.mkdir(mode=0o700)
+        """Create it, new. Raises FileExistsError, and leaves what is there alone."""
+        self.path.mkdir(mode=0o700)
+        try:
+            for path in (self.profile, self.downloads, self.temporary):
+                path.mkdir(mode=0o700)
             if owner.uid != os.geteuid():
-                os.chown(path, owner.uid, owner.gid)
+                for path in (self.path, self.profile, self.downloads, self.temporary):
+                    os.chown(path, owner.uid, owner.gid)
+        except OSError:
+            self.wipe()
+            raise
 
     def wipe(self) -> None:
         """Remove it with all it holds; blocking. What cannot be removed is logged and left for the next sweep."""
