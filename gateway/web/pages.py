@@ -84,11 +84,13 @@ class Pages:
 
     async def _ready(self, _: Exchange) -> Response:
         services = await self._readiness.ask()
-        ready = all(services.values())
         states = {name: "ready" if serves else "down" for name, serves in services.items()}
-        return JSONResponse(
-            {"status": "ready" if ready else "not_ready", "services": states}, status_code=200 if ready else 503
-        )
+        if all(services.values()):
+            status = "ready"
+        else:
+            # One part that is down takes no gateway out of its pool: that would make one failure everybody's.
+            status = "degraded" if any(services.values()) else "not_ready"
+        return JSONResponse({"status": status, "services": states}, status_code=503 if status == "not_ready" else 200)
 
     async def _metrics(self, exchange: Exchange) -> Response:
         caller = self._door.caller(exchange.header(b"authorization"))
