@@ -1,4 +1,4 @@
-"""The contract's comments by full name: what the catalogue, OpenAPI, the CLI's help and the reference say of each thing.
+"""The contract's comments by full name: what the catalogue, OpenAPI, the CLI and the reference say of each thing.
 
 Generated code does not carry comments, so `generate.py` writes them beside it.
 """

@@ -10,7 +10,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page, ViewportSize, sync_playwright
 
 from services.browser.chromium.binary import find
 from tests.running_system import RunningSystem
@@ -18,7 +18,7 @@ from tests.waiting import until
 
 # Chromium's sandbox does not run under root; this user owns nothing.
 NOBODY = 65534
-WIDE = {"width": 1280, "height": 800}
+WIDE: ViewportSize = {"width": 1280, "height": 800}
 
 
 def _become_nobody() -> list[str]:
@@ -42,8 +42,7 @@ def devtools() -> Generator[str]:
             environment = {"HOME": scratch, "TMPDIR": scratch, "PATH": "/usr/bin:/bin"}
             process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=stderr, env=environment)
         try:
-            said = until(lambda: re.search(r"ws://\S+", log.read_text()), "Chromium's DevTools address", 20)
-            yield said.group(0)
+            yield until(lambda: re.findall(r"ws://\S+", log.read_text()), "Chromium's DevTools address", 20)[0]
         finally:
             process.terminate()
             process.wait(10)
