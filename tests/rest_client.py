@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -42,8 +43,10 @@ class Reply:
 class RestClient:
     """Calls with a bearer token; one connection a call."""
 
-    def __init__(self, url: str, token: str | None) -> None:
+    def __init__(self, url: str, token: str | None, *, tls: ssl.SSLContext | None = None) -> None:
+        """`tls` for an https URL."""
         self._netloc = urlsplit(url).netloc
+        self._tls = tls
         self.token = token
 
     def get(self, path: str, headers: Mapping[str, str] | None = None) -> Reply:
@@ -60,7 +63,10 @@ class RestClient:
         sent = {"content-type": "application/json"} if body is not None else {}
         if self.token is not None:
             sent["authorization"] = f"Bearer {self.token}"
-        connection = http.client.HTTPConnection(self._netloc, timeout=CALL_SECONDS)
+        if self._tls is None:
+            connection = http.client.HTTPConnection(self._netloc, timeout=CALL_SECONDS)
+        else:
+            connection = http.client.HTTPSConnection(self._netloc, timeout=CALL_SECONDS, context=self._tls)
         try:
             connection.request(method, path, body, {**sent, **(headers or {})})
             answer = connection.getresponse()

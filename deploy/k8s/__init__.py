@@ -1,0 +1,1 @@
+"""HyperKitty on Kubernetes: manifests, and the command that makes their secrets."""
