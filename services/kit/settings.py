@@ -156,6 +156,21 @@ class SearchSettings(Section):
     """What the search service reads."""
 
     search_provider: str = Field(default="mock", description="Provider of jobs that name none.")
+    search_corpus: Path | None = Field(
+        default=None,
+        description="Folder of text, Markdown, HTML and PDF files for the provider `corpus`.",
+        json_schema_extra={"default_text": "none: there is no such provider"},
+    )
+    search_searxng: str = Field(
+        default="",
+        description="URL of a SearXNG instance, with its JSON format allowed, for the provider `searxng`.",
+        json_schema_extra={"default_text": "none: there is no such provider"},
+    )
+    search_private_hosts: str = Field(
+        default="",
+        description="`host:port` of loopback or private hosts whose documents may be fetched, separated by commas.",
+        json_schema_extra={"default_text": "none: documents come from public addresses only"},
+    )
 
 
 SECTIONS: tuple[type[Section], ...] = (CommonSettings, BrowserSettings, GatewaySettings, SearchSettings)

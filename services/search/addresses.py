@@ -18,12 +18,13 @@ _TRACKING = re.compile(
     r"|wickedid|ref_src|ref_url",
     re.IGNORECASE,
 )
+_CORPUS = "corpus:///"
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
 
 class NotAnAddress(ValueError):
-    """Not an http or https URL that can be shown to anybody: one with credentials is none."""
+    """Not an http, https or corpus URL that can be shown to anybody: one with credentials is none."""
 
 
 def normalize_url(url: str) -> str:
@@ -32,6 +33,9 @@ def normalize_url(url: str) -> str:
         parsed = ada_url.URL(url.strip())
     except ValueError as error:
         raise NotAnAddress(url[:200]) from error
+    if url.startswith(_CORPUS):
+        # Documents of the provider `corpus`, which no page of the web can be.
+        return _CORPUS + _path(parsed.pathname)[1:]
     host = parsed.hostname.removesuffix(".")
     if parsed.protocol not in ("http:", "https:") or not host or parsed.username or parsed.password:
         raise NotAnAddress(url[:200])

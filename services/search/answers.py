@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hyperkitty.search.v1.search_pb2 import AnswerSentence, Citation, SearchAnswer, SourceDocument
 
-from services.search.text import Sentence, sentences, telling_words, words
+from services.search.text import Sentence, sentences, telling_terms, terms
 
 _MOST_SENTENCES = 5
 _MOST_A_DOCUMENT = 2
@@ -20,11 +20,11 @@ class NotCited(ValueError):
 
 def synthesize(query: str, documents: Sequence[SourceDocument]) -> SearchAnswer:
     """At most five sentences of the documents, which are given best first."""
-    terms = set(telling_words(query))
+    wanted = telling_terms(query)
     candidates: list[tuple[float, int, Sentence, SourceDocument]] = []
     for place, document in enumerate(documents):
         scored = [
-            (len(terms & set(words(each.text))) / (len(terms) or 1), each)
+            (len(wanted & set(terms(each.text))) / (len(wanted) or 1), each)
             for each in sentences(document.extracted_text)
         ]
         best = sorted(scored, key=lambda each: (-each[0], each[1].start))[:_MOST_A_DOCUMENT]
@@ -47,7 +47,7 @@ def synthesize(query: str, documents: Sequence[SourceDocument]) -> SearchAnswer:
 
 
 def _is_same(one: str, other: str) -> bool:
-    first, second = set(words(one)), set(words(other))
+    first, second = set(terms(one)), set(terms(other))
     smaller = min(len(first), len(second))
     return smaller > 0 and len(first & second) >= _SAME * smaller
 

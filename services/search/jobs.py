@@ -14,6 +14,9 @@ from services.kit.tokens import encode_token
 
 _JOBS = "job"
 _DOCUMENTS = "doc"
+_PARTS = "part"
+# NATS takes values up to 1 MiB.
+_PART_BYTES = 512 * 1024
 
 
 class RawHit(msgspec.Struct, frozen=True):
@@ -24,6 +27,7 @@ class RawHit(msgspec.Struct, frozen=True):
     snippet: str
     place: int
     query: str
+    found_by: tuple[str, ...] = ()
 
 
 class JobRecord(msgspec.Struct, frozen=True):
@@ -38,18 +42,27 @@ class JobRecord(msgspec.Struct, frozen=True):
     """Results that were no addresses, or repeats."""
     unreadable: int = 0
     """Documents that could not be fetched or read."""
+    unresponsive: tuple[str, ...] = ()
+    """Engines and providers that did not answer, each with its reason."""
     operation_id: str = ""
     request_id: str = ""
     actor: str = ""
 
 
 class DocumentRecord(msgspec.Struct, frozen=True):
-    """One document; its bytes are kept until its text is there."""
+    """One document; its bytes are kept beside it until its text is there."""
 
     document: SourceDocument
     iteration: int
     """The round that fetched it."""
-    content: bytes = b""
+    parts: int = 0
+    """In how many pieces its bytes are kept."""
+
+
+class ContentPart(msgspec.Struct, frozen=True):
+    """A piece of a document's bytes."""
+
+    data: bytes
 
 
 def sees_all(identity: CallerIdentity) -> bool:
@@ -67,9 +80,10 @@ def is_visible(identity: CallerIdentity, job: SearchJob) -> bool:
 class Jobs:
     """The bucket `jobs`. Methods raise StoreUnavailable as the store does."""
 
-    def __init__(self, records: Store[JobRecord], documents: Store[DocumentRecord]) -> None:
+    def __init__(self, records: Store[JobRecord], documents: Store[DocumentRecord], parts: Store[ContentPart]) -> None:
         self.records = records
         self._documents = documents
+        self._parts = parts
 
     @staticmethod
     def key_of(job: SearchJob) -> str:
@@ -110,3 +124,23 @@ class Jobs:
         """One document of a job."""
         found = await self._documents.get(f"{_DOCUMENTS}.{job_id}.{document_id}")
         return None if found is None else found.value
+
+    async def put_content(self, job_id: str, document_id: str, content: bytes) -> int:
+        """Stores a document's bytes; in how many pieces."""
+        pieces = [content[at : at + _PART_BYTES] for at in range(0, len(content), _PART_BYTES)]
+        for number, piece in enumerate(pieces):
+            await self._parts.put(f"{_PARTS}.{job_id}.{document_id}.{number}", ContentPart(piece))
+        return len(pieces)
+
+    async def content(self, job_id: str, record: DocumentRecord) -> bytes:
+        """A document's bytes, as far as they are kept."""
+        found: list[bytes] = []
+        for number in range(record.parts):
+            part = await self._parts.get(f"{_PARTS}.{job_id}.{record.document.document_id}.{number}")
+            found.append(b"" if part is None else part.value.data)
+        return b"".join(found)
+
+    async def drop_content(self, job_id: str, record: DocumentRecord) -> None:
+        """Forgets a document's bytes."""
+        for number in range(record.parts):
+            await self._parts.delete(f"{_PARTS}.{job_id}.{record.document.document_id}.{number}")

@@ -10,28 +10,28 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
-from hyperkitty.search.v1.search_pb2 import SearchJob, SearchResult, SourceDocument, TextSpan
+from hyperkitty.operations.v1.errors_pb2 import ErrorCode
+from hyperkitty.search.v1.search_pb2 import SearchJob, SearchResult, TextSpan
 from msgspec.structs import replace
 
 from services.kit.clock import Clock
 from services.kit.errors import Refusal
-from services.kit.json_values import JsonValue
+from services.kit.json_values import JsonValue, clean_text
 from services.search import stages
 from services.search.addresses import NotAnAddress, normalize_url
 from services.search.answers import synthesize
 from services.search.derived_ids import derived_id
+from services.search.documents import Documents
 from services.search.jobs import DocumentRecord, JobRecord, Jobs, RawHit
-from services.search.providers.provider import Fetched, Provider
+from services.search.providers.provider import Hit, Provider
 from services.search.queries import normalize_query
 from services.search.ranking import Source, rank
 from services.search.stages import Stage
 
 MOST_RESULTS = 50
 _MOST_FETCHED = 10
-_MOST_CONTENT_BYTES = 400 * 1024
-# NATS keeps values up to 1 MiB; four bytes a character at most.
-_MOST_TEXT = 200_000
-_MOST_TITLE, _MOST_SNIPPET, _MOST_URL = 300, 1_000, 4_000
+_MOST_TITLE, _MOST_SNIPPET, _MOST_URL, _MOST_NAMES, _MOST_NAME = 300, 1_000, 2_000, 10, 60
+_MOST_UNRESPONSIVE = 50
 
 Facts = Mapping[str, JsonValue]
 
@@ -63,6 +63,7 @@ class Pipeline:
         self._jobs = jobs
         self._providers = providers
         self._clock = clock
+        self._documents = Documents(jobs, clock)
         self._work: dict[Stage, Work] = {
             stages.USER_QUERY: self._take_query,
             stages.QUERY_NORMALIZATION: self._normalize_query,
@@ -103,18 +104,30 @@ class Pipeline:
 
     async def _ask(self, record: JobRecord) -> Step:
         raw: list[RawHit] = []
+        unresponsive = list(record.unresponsive)
         place = len(record.job.results)
         for query in record.planned:
-            for hit in (await self._provider(record).search(query))[:MOST_RESULTS]:
+            try:
+                found = await self._provider(record).search(query)
+            except Refusal as refusal:
+                # What is there already is worth more than a failure; with nothing there, the job fails by it.
+                if refusal.code != ErrorCode.ERROR_CODE_PROVIDER_FAILED or not (raw or record.job.results):
+                    raise
+                unresponsive.append(f"{record.job.provider}: {refusal.details.get('reason', 'failed')}")
+                continue
+            unresponsive += found.unresponsive
+            for hit in found.hits[:MOST_RESULTS]:
                 place += 1
-                raw.append(
-                    RawHit(hit.url[:_MOST_URL], hit.title[:_MOST_TITLE], hit.snippet[:_MOST_SNIPPET], place, query)
-                )
+                raw.append(_raw(hit, place, query))
         facts: Facts = {"provider": record.job.provider, "queries": list(record.planned), "results": len(raw)}
-        asked = (*record.asked, *record.planned)
-        return Step(
-            replace(_moved(record), asked=asked, planned=(), raw=tuple(raw)), [Told("search.provider_called", facts)]
+        made = replace(
+            _moved(record),
+            asked=(*record.asked, *record.planned),
+            planned=(),
+            raw=tuple(raw),
+            unresponsive=tuple(dict.fromkeys(unresponsive))[:_MOST_UNRESPONSIVE],
         )
+        return Step(made, [Told("search.provider_called", facts)])
 
     async def _normalize_results(self, record: JobRecord) -> Step:
         moved = _moved(record)
@@ -134,7 +147,8 @@ class Pipeline:
         kept: dict[str, SearchResult] = {}
         for result in record.job.results:
             # The first is the best placed, and its own URL is the one that is fetched and cited.
-            kept.setdefault(result.normalized_url, result)
+            first = kept.setdefault(result.normalized_url, result)
+            first.found_by.extend(each for each in result.found_by if each not in first.found_by)
         repeats = len(record.job.results) - len(kept)
         del moved.job.results[:]
         moved.job.results.extend(list(kept.values())[:MOST_RESULTS])
@@ -143,57 +157,27 @@ class Pipeline:
 
     async def _retrieve(self, record: JobRecord) -> Step:
         moved = _moved(record)
-        told: list[Told] = []
-        waiting = [result for result in moved.job.results if not result.source_document_id][:_MOST_FETCHED]
-        for result in waiting:
-            document_id = derived_id("doc", moved.job.job_id, result.normalized_url)
-            facts: dict[str, JsonValue] = {"url": result.url, "document_id": document_id}
-            try:
-                fetched = await self._provider(record).fetch(result.url)
-            except Refusal as refusal:
-                # One dead link is no reason to give the others up; its result stays, without a document.
-                facts = {"url": result.url, "error": refusal.message}
-            else:
-                document = SourceDocument(
-                    document_id=document_id,
-                    url=fetched.url,
-                    fetched_at_ms=self._clock.now_ms(),
-                    content_type=fetched.content_type,
-                )
-                content = fetched.content[:_MOST_CONTENT_BYTES]
-                await self._jobs.put_document(moved.job.job_id, DocumentRecord(document, moved.job.iteration, content))
-                result.source_document_id = document_id
-                facts["bytes"] = len(content)
-            told.append(Told("search.document_retrieved", facts, len(told)))
-        failed = sum(1 for each in told if "error" in each.facts)
+        waiting = [each for each in moved.job.results if not each.source_document_id and not each.fetch_error]
+        facts = await self._documents.fetch(self._provider(record), moved.job, waiting[:_MOST_FETCHED])
+        told = [Told("search.document_retrieved", each, number) for number, each in enumerate(facts)]
+        failed = sum(1 for each in facts if "error" in each)
         return Step(replace(moved, unreadable=record.unreadable + failed), told)
 
     async def _extract(self, record: JobRecord) -> Step:
         moved = _moved(record)
         told: list[Told] = []
         for result in moved.job.results:
-            kept = await self._document(moved.job, result)
-            if kept is None or kept.iteration != moved.job.iteration:
-                continue
-            if kept.content:
-                fetched = Fetched(kept.document.url, kept.document.content_type, kept.content)
-                text = await asyncio.to_thread(self._provider(record).extract, fetched)
-                kept.document.extracted_text = text[:_MOST_TEXT]
-                await self._jobs.put_document(moved.job.job_id, replace(kept, content=b""))
-            facts: Facts = {"document_id": kept.document.document_id, "characters": len(kept.document.extracted_text)}
-            told.append(Told("search.document_extracted", facts, len(told)))
-        return Step(moved, told)
-
-    async def _document(self, job: SearchJob, result: SearchResult) -> DocumentRecord | None:
-        if not result.source_document_id:
-            return None
-        return await self._jobs.document(job.job_id, result.source_document_id)
+            facts = await self._documents.read(self._provider(record), moved.job, result)
+            if facts is not None:
+                told.append(Told("search.document_extracted", facts, len(told)))
+        failed = sum(1 for each in told if "error" in each.facts)
+        return Step(replace(moved, unreadable=record.unreadable + failed), told)
 
     async def _rank(self, record: JobRecord) -> Step:
         moved = _moved(record)
         sources: list[Source] = []
         for result in moved.job.results:
-            kept = await self._document(moved.job, result)
+            kept = await self._documents.of(moved.job, result)
             if kept is not None:
                 sources.append(Source(result.result_id, result.title, kept.document.extracted_text, result.rank))
         ranked = await asyncio.to_thread(rank, record.normalized_query, sources)
@@ -215,10 +199,9 @@ class Pipeline:
         moved = _moved(record)
         documents: list[DocumentRecord] = []
         for result in moved.job.results:
-            kept = await self._document(moved.job, result)
+            kept = await self._documents.of(moved.job, result)
             if kept is not None and result.score > 0:
                 documents.append(kept)
-        texts = [each.document for each in documents]
         texts = [each.document for each in documents]
         moved.job.answer.CopyFrom(await asyncio.to_thread(synthesize, record.normalized_query, texts))
         await self._note_spans(moved.job, documents)
@@ -251,6 +234,14 @@ def _moved(record: JobRecord) -> JobRecord:
     return replace(record, job=job)
 
 
+def _raw(hit: Hit, place: int, query: str) -> RawHit:
+    """A hit, cut to what is kept. A URL is not cut but dropped later: half of one is another."""
+    url = hit.url if len(hit.url) <= _MOST_URL else ""
+    found_by = tuple(clean_text(each)[:_MOST_NAME] for each in hit.found_by[:_MOST_NAMES])
+    title, snippet = clean_text(hit.title)[:_MOST_TITLE], clean_text(hit.snippet)[:_MOST_SNIPPET]
+    return RawHit(clean_text(url), title, snippet, place, query, found_by)
+
+
 def _result(job: SearchJob, hit: RawHit, normalized: str, now_ms: int) -> SearchResult:
     return SearchResult(
         result_id=derived_id("res", job.job_id, str(job.iteration), str(hit.place)),
@@ -260,5 +251,6 @@ def _result(job: SearchJob, hit: RawHit, normalized: str, now_ms: int) -> Search
         title=hit.title or hit.url,
         snippet=hit.snippet,
         rank=hit.place,
+        found_by=hit.found_by,
         created_at_ms=now_ms,
     )

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from services.search.text import telling_words, words
+from services.search.text import telling_terms, terms
 
 # The usual constants (Robertson and Zaragoza 2009).
 _K1 = 1.2
@@ -29,14 +29,14 @@ class Source:
 
 def rank(query: str, sources: Sequence[Source]) -> list[tuple[Source, float]]:
     """Sources that have anything to do with the query, best first, with their scores."""
-    terms = set(telling_words(query))
-    bags = [Counter(words(source.text) + words(source.title) * _TITLE_WEIGHT) for source in sources]
+    wanted = telling_terms(query)
+    bags = [Counter(terms(source.text) + terms(source.title) * _TITLE_WEIGHT) for source in sources]
     lengths = [sum(bag.values()) for bag in bags]
     average = sum(lengths) / len(lengths) if lengths else 1.0
     scored: list[tuple[Source, float]] = []
     for source, bag, length in zip(sources, bags, lengths, strict=True):
         score = 0.0
-        for term in terms:
+        for term in wanted:
             with_term = sum(1 for each in bags if term in each)
             rarity = math.log(1 + (len(bags) - with_term + 0.5) / (with_term + 0.5))
             count = bag[term]

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from hyperkitty.search.v1.search_service_pb2_grpc import add_SearchServiceServicer_to_server
 
-from services.kit.config import SettingsError
 from services.kit.record_codec import RecordCodec
 from services.kit.run import Kit, Service
 from services.kit.settings import SearchSettings, load
 from services.kit.status import OwnStatus
-from services.search.jobs import DocumentRecord, JobRecord, Jobs
+from services.search.configured import providers_of
+from services.search.jobs import ContentPart, DocumentRecord, JobRecord, Jobs
 from services.search.pipeline import Pipeline
-from services.search.providers.mock import MockProvider
-from services.search.providers.provider import Provider
 from services.search.runner import Runner
 from services.search.servicer import SearchServicer
 
@@ -22,18 +20,20 @@ KEPT_SECONDS = 30 * 24 * 3600.0
 
 async def build(kit: Kit) -> Service:
     """The search service on the kit's store. Raises SettingsError."""
-    providers: dict[str, Provider] = {each.name: each for each in (MockProvider(),)}
-    default = load(SearchSettings).search_provider
-    if default not in providers:
-        raise SettingsError(f"HYPERKITTY_SEARCH_PROVIDER: {default} is not one of {', '.join(sorted(providers))}")
-    # One bucket, two kinds of values under different first tokens.
+    providers = providers_of(load(SearchSettings), kit.settings)
+    # One bucket, three kinds of values under different first tokens.
     records = await kit.store("jobs", RecordCodec(JobRecord), KEPT_SECONDS)
     documents = await kit.store("jobs", RecordCodec(DocumentRecord), KEPT_SECONDS)
-    jobs = Jobs(records, documents)
-    runner = Runner(jobs, Pipeline(jobs, providers, kit.clock), kit.recorder, kit.clock, kit.spawn)
+    parts = await kit.store("jobs", RecordCodec(ContentPart), KEPT_SECONDS)
+    jobs = Jobs(records, documents, parts)
+    runner = Runner(jobs, Pipeline(jobs, providers.by_name, kit.clock), kit.recorder, kit.clock, kit.spawn)
 
     async def status() -> OwnStatus:
         return OwnStatus({"jobs": len(await records.keys("job")), "jobs_running": len(runner)})
 
-    servicer = SearchServicer(jobs, runner, providers, default, kit.clock)
-    return Service([(add_SearchServiceServicer_to_server, servicer)], ready=runner.resume, status=status)
+    async def close() -> None:
+        for each in providers.close:
+            await each()
+
+    servicer = SearchServicer(jobs, runner, providers.by_name, providers.default, kit.clock)
+    return Service([(add_SearchServiceServicer_to_server, servicer)], ready=runner.resume, drain=close, status=status)

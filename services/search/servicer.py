@@ -158,6 +158,7 @@ def _outcome(kept: JobRecord) -> SearchOutcome:
             "queries": list(kept.asked),
             "dropped": kept.dropped,
             "unreadable": kept.unreadable,
+            "unresponsive": list(kept.unresponsive),
             "elapsed_ms": job.updated_at_ms - job.created_at_ms,
         }
     )

@@ -36,6 +36,25 @@ def telling_words(text: str) -> list[str]:
     return [word for word in every if word not in _EMPTY] or every
 
 
+def singular(word: str) -> str:
+    """A word without the `s` of a plural (Harman 1991): `cats` and `cat` are one term. Short words stay."""
+    if len(word) < 4 or not word.endswith("s") or word.endswith(("us", "ss")):
+        return word
+    if word.endswith("ies") and word[-4] not in "ae":
+        return word[:-3] + "y"
+    return word if word.endswith(("aes", "ees", "oes")) else word[:-1]
+
+
+def terms(text: str) -> list[str]:
+    """What is compared: words in lower case, plurals as singulars."""
+    return [singular(word.removesuffix("'s").removesuffix("’s")) for word in words(text)]
+
+
+def telling_terms(text: str) -> set[str]:
+    """The terms of a query that say what it is about."""
+    return {singular(word.removesuffix("'s").removesuffix("’s")) for word in telling_words(text)}
+
+
 def sentences(text: str) -> list[Sentence]:
     """Sentences worth quoting, in order: not fragments, not walls."""
     found: list[Sentence] = []

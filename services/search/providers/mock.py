@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from urllib.parse import quote, unquote
 
-from services.search.providers.provider import Fetched, Hit, failed
+from services.search.providers.provider import Fetched, Found, Hit, failed
 from services.search.queries import plan_queries
 from services.search.text import telling_words
 
 NAME = "mock"
-_HOST = "mock.example"
+_ORIGIN = "https://www.mock.example/"
 _ASPECTS = ("history", "basics", "uses", "care", "questions")
 
 
@@ -38,27 +38,29 @@ class MockProvider:
     def plan(self, query: str, asked: Sequence[str]) -> list[str]:
         return plan_queries(query, asked)
 
-    async def search(self, query: str) -> list[Hit]:
+    async def search(self, query: str) -> Found:
         terms = telling_words(query)
         if "outage" in terms:
             raise failed(NAME, "down", "it was asked to be down")
         if "nothing" in terms:
-            return []
+            return Found(())
         subject = " ".join(word for word in terms if word not in ("overview", "explained", "guide", "facts", "about"))
         aspects = _ASPECTS
         if "sparse" in terms:
             aspects = (_ASPECTS[sum(map(ord, query)) % len(_ASPECTS)],)
         hits = [self._hit(subject, aspect, "") for aspect in aspects]
         # The first page once more, by another way to it.
-        return [*hits, self._hit(subject, aspects[0], "?utm_source=mock")]
+        return Found([*hits, self._hit(subject, aspects[0], "?utm_source=mock")])
 
     def _hit(self, subject: str, aspect: str, suffix: str) -> Hit:
-        url = f"https://www.{_HOST}/{quote(subject)}/{aspect}{suffix}"
-        return Hit(url, f"{subject.capitalize()}: {aspect}", f"About the {aspect} of {subject}.")
+        url = f"{_ORIGIN}{quote(subject)}/{aspect}{suffix}"
+        return Hit(url, f"{subject.capitalize()}: {aspect}", f"About the {aspect} of {subject}.", (NAME,))
+
+    def owns(self, url: str) -> bool:
+        return url.startswith(_ORIGIN)
 
     async def fetch(self, url: str) -> Fetched:
-        _, _, path = url.partition(f"{_HOST}/")
-        subject, _, aspect = path.partition("?")[0].rpartition("/")
+        subject, _, aspect = url.removeprefix(_ORIGIN).partition("?")[0].rpartition("/")
         if aspect not in _ASPECTS:
             raise failed(NAME, "not_found", f"it has no page {url[:200]}")
         return Fetched(url, "text/plain; charset=utf-8", _text(unquote(subject), aspect).encode())

@@ -67,8 +67,8 @@ class SmallSystem:
     processes: dict[str, asyncio.subprocess.Process] = field(default_factory=dict[str, Any])
     channels: dict[str, KitChannel] = field(default_factory=dict[str, KitChannel])
 
-    async def start(self, service: str) -> None:
-        """Starts a service; returns when it says that it is ready."""
+    async def start(self, service: str, settings: Mapping[str, str] | None = None) -> None:
+        """Starts a service, with further settings; returns when it says that it is ready."""
         path = self.home / f"{service}.notify"
         path.unlink(missing_ok=True)
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
@@ -77,7 +77,7 @@ class SmallSystem:
             with (self.home / f"{service}.log").open("ab") as output:
                 self.processes[service] = await spawn(
                     [sys.executable, "-m", f"services.{service}"],
-                    env=self._environment(service, path),
+                    env={**self._environment(service, path), **(settings or {})},
                     stderr=output.fileno(),
                 )
             async with asyncio.timeout(READY_SECONDS):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine
 from pathlib import Path
 
 import pytest
@@ -25,10 +25,10 @@ from services.kit.spool import Spool
 from services.kit.store import Entry, proto_codec
 from services.search import stages
 from services.search.derived_ids import derived_id
-from services.search.jobs import DocumentRecord, JobRecord, Jobs
+from services.search.jobs import ContentPart, DocumentRecord, JobRecord, Jobs
 from services.search.pipeline import Pipeline, Step
 from services.search.providers.mock import MockProvider
-from services.search.providers.provider import Fetched, Hit, failed
+from services.search.providers.provider import Fetched, Found, Hit, failed
 from services.search.runner import Runner, cancelled
 
 ROOT = CallerIdentity(tenant="default", token_id="tok_r", scopes=TokenScopes(root=True))
@@ -47,7 +47,11 @@ class World:
         self.log = MemoryEventLog()
         self.mock = MockProvider()
         recorder = Recorder("search", self.log, MemoryStore(proto_codec(Operation)), Spool(directory / "spool"))
-        self.jobs = Jobs(MemoryStore(RecordCodec(JobRecord)), MemoryStore(RecordCodec(DocumentRecord)))
+        self.jobs = Jobs(
+            MemoryStore(RecordCodec(JobRecord)),
+            MemoryStore(RecordCodec(DocumentRecord)),
+            MemoryStore(RecordCodec(ContentPart)),
+        )
         self.pipeline = Pipeline(self.jobs, {"mock": self.mock}, self.clock)
         self.runner = Runner(self.jobs, self.pipeline, recorder, self.clock, _spawn)
 
@@ -106,7 +110,7 @@ async def test_a_result_is_ranked_without_repeats_and_answered_with_checked_quot
             assert kept is not None
             assert kept.document.extracted_text[citation.start : citation.end] == citation.quote
             assert kept.document.citation_map
-            assert kept.content == b""
+            assert kept.parts == 0
 
 
 async def test_too_few_sources_ask_again_with_other_queries_up_to_the_limit(world: World) -> None:
@@ -157,9 +161,9 @@ async def test_a_dead_link_is_told_and_the_rest_is_used(world: World, monkeypatc
 async def test_odd_results_are_dropped(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     search = world.mock.search
 
-    async def oddities(query: str) -> Sequence[Hit]:
+    async def oddities(query: str) -> Found:
         odd = [Hit("javascript:alert(1)", "x", ""), Hit("", "", ""), Hit("https://u:p@mock.example/a", "", "")]
-        return [*odd, *(await search(query))]
+        return Found([*odd, *(await search(query)).hits])
 
     monkeypatch.setattr(world.mock, "search", oddities)
     record = await world.ended("kittens")
@@ -196,10 +200,10 @@ async def test_a_cancelled_job_has_failed_with_cancelled_and_stays_so(
 ) -> None:
     reached, gate = asyncio.Event(), asyncio.Event()
 
-    async def slow(query: str) -> Sequence[Hit]:
+    async def slow(query: str) -> Found:
         reached.set()
         await gate.wait()
-        return []
+        return Found(())
 
     monkeypatch.setattr(world.mock, "search", slow)
     job = await world.job("kittens")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from services.search.answers import NotCited, check, synthesize
 from services.search.queries import normalize_query, plan_queries
 from services.search.ranking import Source, rank
-from services.search.text import sentences, telling_words
+from services.search.text import sentences, telling_words, terms
 
 
 def document(name: str, text: str) -> SourceDocument:
@@ -55,6 +55,15 @@ def test_a_normalised_query_is_one_line_and_stays_so(query: str) -> None:
     assert "\n" not in once
     assert "  " not in once
     assert normalize_query(once) == once
+
+
+@pytest.mark.parametrize(
+    ("word", "term"),
+    [("cats", "cat"), ("kitties", "kitty"), ("bus", "bus"), ("glass", "glass"), ("is", "is"), ("Houses", "house")]
+    + [("Paris's", "pari"), ("potatoes", "potatoes"), ("年", "年")],
+)
+def test_plurals_and_singulars_are_one_term(word: str, term: str) -> None:
+    assert terms(word) == [term]
 
 
 def test_no_iteration_asks_what_was_asked_before() -> None:
