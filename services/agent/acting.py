@@ -9,13 +9,15 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, Protocol
 
+import msgspec
 from hyperkitty.agent.v1.agent_service_pb2 import ActResponse
 from hyperkitty.agent.v1.agents_pb2 import Agent, AgentAction, ToolCall
 from hyperkitty.auth.v1.identity_pb2 import CallerIdentity
 from hyperkitty.operations.v1.errors_pb2 import ErrorCode
 
-from services.agent import checks, effects, limits, proposals, states
+from services.agent import checks, effects, limits, proposals, states, streaks
 from services.agent.aftermath import COMPLETED_EVENT, FAILED_EVENT, facts_of
+from services.agent.effects import Done
 from services.agent.ledger import Standing
 from services.agent.lives import Lives, about, changed_meanwhile, copied
 from services.agent.outliving import outlive
@@ -42,7 +44,7 @@ _SETTLE_PAUSES = (0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
 class ToolRunner(Protocol):
     """What an action is handed to; Tools is the real one."""
 
-    async def run(self, agent: Agent, claim: Claim, proposal: Proposal) -> ActResponse:
+    async def run(self, agent: Agent, claim: Claim, proposal: Proposal) -> Done:
         """One action, to its end or to the end of its time. Raises Refusal."""
         ...
 
@@ -73,7 +75,9 @@ class Acting:
 
     async def _check_limits(self, slot: Slot, standing: Standing, call: ToolCall) -> None:
         agent = standing.agent
-        refusal = limits.check(agent.limits, agent.usage, searching=call.WhichOneof("tool") == "search")
+        searching = call.WhichOneof("tool") == "search"
+        repeats = streaks.repeated(standing.record.streak, call)
+        refusal = limits.check(agent.limits, agent.usage, searching=searching, repeats=repeats)
         if refusal is None:
             return
 
@@ -92,7 +96,7 @@ class Acting:
     async def _claim(self, slot: Slot, standing: Standing, proposal: Proposal) -> Running:
         """Claims the action and puts its intent on the log, both at once; the tool hears of it after both."""
         claim = self._new_claim(standing.agent, proposal)
-        slot.running = running = Running(standing.agent, claim)
+        slot.running = running = Running(standing.agent, claim, standing.record.streak)
         intent = record.start_intent(
             "agent.action.started",
             subject=claim.action.action_id,
@@ -142,7 +146,7 @@ class Acting:
 
     async def _run(self, slot: Slot, running: Running, proposal: Proposal) -> ActResponse:
         call = asyncio.create_task(self._tools.run(running.agent, running.claim, proposal))
-        outcome: ActResponse | Refusal
+        outcome: Done | Refusal
         try:
             outcome = await running.wait_for(call)
         except Refusal as refusal:
@@ -153,12 +157,10 @@ class Acting:
             outcome = errors.internal(error)
         return await self._conclude(slot, running, proposal, outcome)
 
-    async def _conclude(
-        self, slot: Slot, running: Running, proposal: Proposal, outcome: ActResponse | Refusal
-    ) -> ActResponse:
+    async def _conclude(self, slot: Slot, running: Running, proposal: Proposal, outcome: Done | Refusal) -> ActResponse:
         action = self._ended(running.claim)
         if isinstance(outcome, Refusal):
-            entry = effects.failed(action, outcome)
+            entry = effects.failed(action, outcome, proposal)
             category = FAILED_EVENT
         else:
             entry = effects.succeeded(action, proposal, outcome)
@@ -169,10 +171,15 @@ class Acting:
         session_id = running.claim.session_id or next(iter(entry.opened), "")
         record.outcome(category, subject=action.action_id, session_id=session_id, data=facts)
         await self._settle(slot, running, entry)
+        streak = streaks.prolonged(running.streak, entry.repeat_of, entry.repeat_outcome)
+        warning = streaks.warning(streak, running.agent.limits)
         if isinstance(outcome, Refusal):
             outcome.details.setdefault("action_id", action.action_id)
+            if warning:
+                outcome.details["warning"] = warning
             raise outcome
-        return outcome
+        outcome.response.warning = warning
+        return outcome.response
 
     def _ended(self, claim: Claim) -> AgentAction:
         action = AgentAction()
@@ -242,4 +249,4 @@ def _claiming(standing: Standing, claim: Claim) -> AgentRecord:
     agent.action_count = agent.usage.actions = claim.action.fencing_number
     agent.started_at_ms = agent.started_at_ms or claim.action.started_at_ms
     agent.updated_at_ms = claim.action.started_at_ms
-    return AgentRecord(agent, claim, standing.record.sessions)
+    return msgspec.structs.replace(standing.record, agent=agent, claim=claim)

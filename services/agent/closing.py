@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 
 import grpc
+import msgspec
 from hyperkitty.agent.v1.agents_pb2 import Agent
 from hyperkitty.browser.v1.browser_service_pb2 import CloseSessionRequest
 from hyperkitty.browser.v1.browser_service_pb2_grpc import BrowserServiceStub
@@ -15,7 +16,6 @@ from hyperkitty.browser.v1.operations_pb2 import CloseSessionOperation
 from hyperkitty.operations.v1.errors_pb2 import ErrorCode
 
 from services.agent.lives import Lives
-from services.agent.records import AgentRecord
 from services.kit import deadlines, logs
 from services.kit.errors import Refusal
 from services.kit.store import RevisionMismatch, StoreUnavailable
@@ -52,7 +52,7 @@ class Closing:
         with deadlines.apart(_CALL_SECONDS):
             async with slot.lock:
                 standing = await self._lives.ledger.again(agent)
-                await self._lives.ledger.write(standing, AgentRecord(standing.agent, standing.record.claim, left))
+                await self._lives.ledger.write(standing, msgspec.structs.replace(standing.record, sessions=left))
 
     async def try_close_all(self, agent: Agent) -> None:
         """The same as a background task: what fails is logged, and tried again when the service starts."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cache
 from typing import cast
 
@@ -12,6 +13,7 @@ from google.protobuf.message import Message
 from hyperkitty.agent.v1.agent_service_pb2 import ActResponse
 from hyperkitty.agent.v1.agents_pb2 import AgentAction
 
+from services.agent import streaks
 from services.agent.proposals import Proposal
 from services.agent.records import ActionEntry
 from services.kit.errors import Refusal, reason
@@ -21,8 +23,18 @@ _MOST_ARTIFACTS = 20
 _ARTIFACT_ID = "artifact_id"
 
 
-def succeeded(action: AgentAction, proposal: Proposal, response: ActResponse) -> ActionEntry:
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a tool answered. Of a browser's: where it was done, and what that session has sent in all."""
+
+    response: ActResponse
+    session_id: str = ""
+    network_requests: int = 0
+
+
+def succeeded(action: AgentAction, proposal: Proposal, done: Done) -> ActionEntry:
     """The entry of an action that ended well; `action` has its duration already."""
+    response = done.response
     action.outcome = OK
     action.artifact_ids.extend(_artifact_ids(response))
     opened = closed = ""
@@ -35,6 +47,10 @@ def succeeded(action: AgentAction, proposal: Proposal, response: ActResponse) ->
         opened=(opened,) if opened else (),
         closed=(closed,) if closed else (),
         search_iterations=_search_iterations(response) if proposal.is_search else 0,
+        session_id=done.session_id,
+        network_requests=done.network_requests,
+        repeat_of=streaks.action_of(proposal.call),
+        repeat_outcome=streaks.outcome_of(response),
     )
 
 
@@ -79,7 +95,20 @@ def _can_name(descriptor: Descriptor) -> bool:
     return False
 
 
-def failed(action: AgentAction, refusal: Refusal) -> ActionEntry:
-    """The entry of an action that ended with an error."""
+def failed(action: AgentAction, refusal: Refusal, proposal: Proposal | None = None) -> ActionEntry:
+    """The entry of an action that ended with an error; takes what the error tells of the session out of it.
+
+    Without `proposal` it never reached its tool.
+    """
     action.outcome = reason(refusal.code)
-    return ActionEntry(action)
+    if proposal is None:
+        return ActionEntry(action)
+    sent = refusal.details.pop("sent", None)
+    session_id, requests = (sent.get("session_id"), sent.get("network_requests")) if isinstance(sent, dict) else ("", 0)
+    return ActionEntry(
+        action,
+        session_id=session_id if isinstance(session_id, str) else "",
+        network_requests=int(requests) if isinstance(requests, (int, float)) else 0,
+        repeat_of=streaks.action_of(proposal.call),
+        repeat_outcome=streaks.outcome_of(refusal),
+    )

@@ -37,12 +37,16 @@ def exceeded(which: str, value: int, limit: int) -> Refusal:
     )
 
 
-def check(limits: AgentLimits, usage: AgentUsage, *, searching: bool = False) -> Refusal | None:
-    """What forbids another action; None when nothing does. `searching`: the action is a search."""
+def check(limits: AgentLimits, usage: AgentUsage, *, searching: bool = False, repeats: int = 0) -> Refusal | None:
+    """What forbids another action; None when nothing does.
+
+    `searching`: the action is a search. `repeats`: how often it was done already, in a row and to the same end.
+    """
     measured = [
         ("max_actions", usage.actions, limits.max_actions),
         ("max_execution_ms", usage.elapsed_ms, limits.max_execution_ms),
         ("max_network_requests", usage.network_requests, limits.max_network_requests),
+        ("max_repeats", repeats, limits.max_repeats),
     ]
     if searching:
         measured.append(("max_search_iterations", usage.search_iterations, limits.max_search_iterations))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+import msgspec
 from hyperkitty.agent.v1.agents_pb2 import Agent, AgentAction, AgentState
 from hyperkitty.auth.v1.identity_pb2 import CallerIdentity
 from hyperkitty.operations.v1.errors_pb2 import ErrorCode
@@ -11,7 +12,7 @@ from hyperkitty.operations.v1.errors_pb2 import ErrorCode
 from services.agent import states
 from services.agent.aftermath import COMPLETED_EVENT, FAILED_EVENT, INTERRUPTED, aftermath
 from services.agent.ledger import Ledger, Standing
-from services.agent.records import ActionEntry, AgentRecord, Claim
+from services.agent.records import ActionEntry, Claim
 from services.agent.slots import Slot, Slots
 from services.kit.clock import Clock
 from services.kit.errors import Refusal
@@ -157,7 +158,7 @@ class Lives:
         agent = copied(standing.agent)
         apply(agent)
         agent.updated_at_ms = self.clock.now_ms()
-        written = AgentRecord(agent, standing.record.claim, standing.record.sessions)
+        written = msgspec.structs.replace(standing.record, agent=agent)
         slot.standing = None
         slot.standing = await self.ledger.write(standing, written)
         if slot.running is not None and agent.state in states.TERMINAL:

@@ -12,7 +12,10 @@ import msgspec
 from hyperkitty.agent.v1.agents_pb2 import Agent, AgentAction
 
 from services.agent import states
+from services.agent.streaks import Streak, prolonged
 from services.kit.tokens import encode_token
+
+_MOST_INT32 = 2**31 - 1
 
 
 class Claim(msgspec.Struct, frozen=True):
@@ -31,11 +34,16 @@ class Claim(msgspec.Struct, frozen=True):
 
 
 class AgentRecord(msgspec.Struct, frozen=True):
-    """One agent. `claim`: the last action whose outcome is not taken in yet. `sessions`: open ones that it made."""
+    """One agent. `claim`: the last action whose outcome is not taken in yet. `sessions`: open ones that it made.
+
+    `requests`: what each session that it acted on had sent when last heard of.
+    """
 
     agent: Agent
     claim: Claim | None = None
     sessions: tuple[str, ...] = ()
+    requests: dict[str, int] = msgspec.field(default_factory=dict[str, int])
+    streak: Streak = Streak()
 
 
 class ActionEntry(msgspec.Struct, frozen=True):
@@ -45,6 +53,12 @@ class ActionEntry(msgspec.Struct, frozen=True):
     opened: tuple[str, ...] = ()
     closed: tuple[str, ...] = ()
     search_iterations: int = 0
+    session_id: str = ""
+    network_requests: int = 0
+    """What the session has sent in all since the agent has it."""
+    repeat_of: str = ""
+    repeat_outcome: str = ""
+    """Digests of the action and its outcome (streaks.py)."""
 
 
 def agent_key(tenant: str, agent_id: str) -> str:
@@ -73,11 +87,16 @@ def fold(record: AgentRecord, entry: ActionEntry | None, now_ms: int) -> AgentRe
     if agent.started_at_ms and not ended:
         agent.usage.elapsed_ms = max(0, now_ms - agent.started_at_ms)
     if record.claim is None or entry is None:
-        return AgentRecord(agent, record.claim, record.sessions)
+        return msgspec.structs.replace(record, agent=agent)
     agent.usage.search_iterations += entry.search_iterations
+    requests = dict(record.requests)
+    if entry.session_id:
+        requests[entry.session_id] = max(requests.get(entry.session_id, 0), entry.network_requests)
+        agent.usage.network_requests = min(sum(requests.values()), _MOST_INT32)
     if not ended:
         agent.state = states.PLANNING
         ended_at_ms = entry.action.started_at_ms + entry.action.duration_ms
         agent.updated_at_ms = max(agent.updated_at_ms, ended_at_ms)
     sessions = [each for each in (*record.sessions, *entry.opened) if each not in entry.closed]
-    return AgentRecord(agent, None, tuple(dict.fromkeys(sessions)))
+    streak = prolonged(record.streak, entry.repeat_of, entry.repeat_outcome)
+    return AgentRecord(agent, None, tuple(dict.fromkeys(sessions)), requests, streak)

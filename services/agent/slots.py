@@ -6,11 +6,12 @@ import asyncio
 from collections import OrderedDict
 from weakref import WeakValueDictionary
 
-from hyperkitty.agent.v1.agent_service_pb2 import ActResponse
 from hyperkitty.agent.v1.agents_pb2 import Agent
 
+from services.agent.effects import Done
 from services.agent.ledger import Standing
 from services.agent.records import Claim
+from services.agent.streaks import Streak
 from services.kit.errors import Refusal
 
 MOST_REMEMBERED = 4_096
@@ -19,16 +20,18 @@ MOST_REMEMBERED = 4_096
 class Running:
     """An action that this process runs. `agent`: as of its claim."""
 
-    def __init__(self, agent: Agent, claim: Claim) -> None:
+    def __init__(self, agent: Agent, claim: Claim, streak: Streak) -> None:
         self.agent = agent
         self.claim = claim
+        self.streak = streak
+        """The repeats before it."""
         self.started = False
         """Its intent is on the log: the agent waits. Before, it executes."""
         self.stopped: Refusal | None = None
         self.settled = asyncio.Event()
-        self._call: asyncio.Task[ActResponse] | None = None
+        self._call: asyncio.Task[Done] | None = None
 
-    async def wait_for(self, call: asyncio.Task[ActResponse]) -> ActResponse:
+    async def wait_for(self, call: asyncio.Task[Done]) -> Done:
         """The result of the call to the tool; CancelledError where it was stopped."""
         self._call = call
         if self.stopped is not None:

@@ -19,6 +19,7 @@ from hyperkitty.search.v1.search_pb2 import SearchQuery
 from hyperkitty.search.v1.search_service_pb2 import GetSearchResultRequest, StartSearchRequest
 from hyperkitty.search.v1.search_service_pb2_grpc import SearchServiceStub
 
+from services.agent.effects import Done
 from services.agent.limits import ACTION_SECONDS
 from services.agent.proposals import Proposal
 from services.agent.records import Claim
@@ -42,29 +43,30 @@ class Tools:
         self._search = SearchServiceStub(search)
         self._messaging = MessagingServiceStub(messaging)
 
-    async def run(self, agent: Agent, claim: Claim, proposal: Proposal) -> ActResponse:
+    async def run(self, agent: Agent, claim: Claim, proposal: Proposal) -> Done:
         """One action, to its end or to the end of its time: 45 s, or what the caller left of them."""
         with deadlines.within(ACTION_SECONDS) as budget:
             async with budget.limit():
                 return await self._run(agent, claim, proposal)
 
-    async def _run(self, agent: Agent, claim: Claim, proposal: Proposal) -> ActResponse:
+    async def _run(self, agent: Agent, claim: Claim, proposal: Proposal) -> Done:
         identity = _delegated(agent, claim)
         if proposal.tool == "browser":
             return await self._execute(identity, claim, proposal)
         if isinstance(proposal.args, SearchQuery):
             left = agent.limits.max_search_iterations - agent.usage.search_iterations
-            return await self._run_search(identity, claim, proposal.args, left)
-        return await self._message(identity, claim, proposal)
+            return Done(await self._run_search(identity, claim, proposal.args, left))
+        return Done(await self._message(identity, claim, proposal))
 
-    async def _execute(self, identity: CallerIdentity, claim: Claim, proposal: Proposal) -> ActResponse:
+    async def _execute(self, identity: CallerIdentity, claim: Claim, proposal: Proposal) -> Done:
         operation = BrowserOperation()
         operation.CopyFrom(proposal.call.browser)
         if isinstance(proposal.args, CreateSessionOperation):
             operation.create_session.owner_agent_id = identity.agent_id
         with _for(identity, _EXECUTE):
             answer = await self._browser.Execute(ExecuteRequest(operation=operation))
-        return ActResponse(action_id=claim.action.action_id, browser=answer.result)
+        response = ActResponse(action_id=claim.action.action_id, browser=answer.result)
+        return Done(response, answer.session_id, answer.network_requests)
 
     async def _run_search(
         self, identity: CallerIdentity, claim: Claim, query: SearchQuery, iterations_left: int

@@ -70,6 +70,8 @@ async def restore(saved: SavedSession, refs: RefNumbers | None, starter: Starter
         restart_count=saved.restart_count + 1,
         created_at_ms=saved.created_at_ms,
         opened=saved.opened,
+        network_requests=saved.network_requests,
+        requests_before_owner=saved.requests_before_owner,
     )
     plan = SessionPlan(
         session_id=saved.session_id,

@@ -21,6 +21,8 @@ log = logs.get(__name__)
 
 # Refs are numbered on from the next multiple but one: the file need not be written for every snapshot.
 REF_STEP = 10_000
+# More requests than these are worth a write of their own.
+REQUEST_STEP = 20
 
 
 class SavedTab(msgspec.Struct, frozen=True):
@@ -48,6 +50,14 @@ class SavedSession(msgspec.Struct, frozen=True):
     opened: tuple[str, ...]
     tabs: tuple[SavedTab, ...]
     cookies: tuple[CookieParam, ...]
+    network_requests: int = 0
+    requests_before_owner: int = 0
+
+    def is_kept_by(self, kept: SavedSession | None) -> bool:
+        """Whether what was last written will do: the same, but for a few requests more."""
+        if kept is None or self.network_requests - kept.network_requests >= REQUEST_STEP:
+            return False
+        return msgspec.structs.replace(self, network_requests=kept.network_requests) == kept
 
     def tab_ids(self) -> frozenset[str]:
         """The tabs it has."""

@@ -103,7 +103,20 @@ class BrowserServer(BrowserServiceServicer):
         self, request: rpc.ExecuteRequest, context: Context[rpc.ExecuteRequest, rpc.ExecuteResponse]
     ) -> rpc.ExecuteResponse:
         operation = _with_ids(request.operation, request.session_id, request.tab_id)
-        return rpc.ExecuteResponse(result=await self._dispatcher.run(operation))
+        done_in, is_agents = current_operation(), current_identity().HasField("delegation")
+        try:
+            result = await self._dispatcher.run(operation)
+        except Refusal as refusal:
+            if is_agents:
+                # Whoever counts for the agent hears of it also where the operation failed.
+                sent = self._sessions.owners_requests(done_in.session_id)
+                refusal.details["sent"] = {"session_id": done_in.session_id, "network_requests": sent}
+            raise
+        return rpc.ExecuteResponse(
+            result=result,
+            network_requests=self._sessions.owners_requests(done_in.session_id),
+            session_id=done_in.session_id,
+        )
 
     async def ListBrowserOperations(
         self,

@@ -16,6 +16,7 @@ from services.browser.cdp.domains.network import CookieParam
 from services.browser.cdp.errors import CdpFault
 from services.browser.page.refs import RefNumbers
 from services.browser.reports import Report, Reports
+from services.browser.requests import WORKERS, RequestCount
 from services.browser.saved import REF_STEP, SavedSession, SavedTab
 from services.browser.tab import Tab, released
 from services.kit import logs
@@ -39,7 +40,10 @@ log = logs.get(__name__)
 MOST_TABS = 20
 ATTACH_SECONDS = 10.0
 CLOSE_SECONDS = 5.0
-_PAGES_ONLY = [target.FilterEntry(type="page", exclude=False), target.FilterEntry(exclude=True)]
+_WANTED = [
+    *(target.FilterEntry(type=each, exclude=False) for each in ("page", "shared_worker", "service_worker")),
+    target.FilterEntry(exclude=True),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,8 @@ class Past:
     """0: it is new."""
     opened: tuple[str, ...] = ()
     """Private hosts, `host:port`, that people's calls opened."""
+    network_requests: int = 0
+    requests_before_owner: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +111,8 @@ class Session:
         self.clock = clock
         self.artifacts = artifacts
         self.refs = plan.past.refs
+        self.requests = RequestCount(plan.past.network_requests)
+        self.requests_before_owner = plan.past.requests_before_owner
         self.tabs: dict[str, Tab] = {}
         self.opened_tabs = plan.past.opened_tabs
         self.restart_count = plan.past.restart_count
@@ -140,9 +148,8 @@ class Session:
         """Prepare the browser for tabs. `timeout` in seconds. Raises CdpFault."""
         cdp = self.cdp
         cdp.on(target.AttachedToTarget, self._attached)
-        attach = target.SetAutoAttach(
-            auto_attach=True, wait_for_debugger_on_start=True, flatten=True, filter=_PAGES_ONLY
-        )
+        self.requests.follow(cdp)
+        attach = target.SetAutoAttach(auto_attach=True, wait_for_debugger_on_start=True, flatten=True, filter=_WANTED)
         version = cdp.post(browser.GetVersion(), timeout=timeout)
         initial = await cdp.send(target.GetTargets(), timeout=timeout)
         self._initial = frozenset(info.target_id for info in initial.target_infos)
@@ -191,7 +198,13 @@ class Session:
             created_at_ms=self.created_at_ms,
             updated_at_ms=self.updated_at_ms,
             tenant=self.tenant,
+            network_requests=self.requests.total,
         )
+
+    @property
+    def owners_requests(self) -> int:
+        """Requests that it sent since its present owner has it."""
+        return max(0, self.requests.total - self.requests_before_owner)
 
     def check_usable(self) -> None:
         """Refuse what cannot be done now."""
@@ -252,6 +265,8 @@ class Session:
             opened=tuple(self.opened),
             tabs=tuple(tabs),
             cookies=cookies,
+            network_requests=self.requests.total,
+            requests_before_owner=self.requests_before_owner,
         )
 
     # tabs
@@ -287,6 +302,8 @@ class Session:
         self._sort_unclaimed()
 
     def _attached(self, event: target.AttachedToTarget) -> None:
+        if event.target_info.type in WORKERS:
+            return  # heard by the count of requests, which lets it run
         if event.target_info.target_id in self._initial:
             # The page that Chromium starts with is nobody's tab.
             self.cdp.post(target.CloseTarget(target_id=event.target_info.target_id), timeout=CLOSE_SECONDS)

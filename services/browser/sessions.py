@@ -98,6 +98,11 @@ class Sessions:
         """The sessions that run or have crashed, oldest first."""
         return list(self._live.values())
 
+    def owners_requests(self, session_id: str) -> int:
+        """Requests that a live session sent since its owner has it; 0 where there is none."""
+        session = self._live.get(session_id)
+        return session.owners_requests if session is not None else 0
+
     @property
     def restoring(self) -> int:
         """How many are on their way back."""
@@ -182,7 +187,7 @@ class Sessions:
         except (CdpFault, TimeoutError):
             return
         saved = session.snapshot(params_of(cookies))
-        if saved == session.kept:
+        if saved.is_kept_by(session.kept):
             return
         session.kept = saved
         await asyncio.to_thread(self._parts.saved.save, saved)
@@ -204,6 +209,8 @@ class Sessions:
         """Make an agent (empty: nobody) the session's owner. Raises Refusal."""
         if owner_agent_id:
             check_narrower(session, await owner(self._parts.agents, owner_agent_id, session.tenant))
+        if owner_agent_id != session.owner_agent_id:
+            session.requests_before_owner = session.requests.total
         session.owner_agent_id = owner_agent_id
         await asyncio.gather(self._keep(session.to_proto()), self.remember(session))
 

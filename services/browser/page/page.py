@@ -38,7 +38,10 @@ SILENT_SECONDS = 2.0
 """A main thread that says nothing for longer is unresponsive (SPEC §4, "Crashes")."""
 TITLE_SECONDS = 1.0
 FRAME_SECONDS = 10.0
-_FRAMES_ONLY = [target.FilterEntry(type="iframe", exclude=False), target.FilterEntry(exclude=True)]
+_WANTED = [
+    *(target.FilterEntry(type=each, exclude=False) for each in ("iframe", "worker")),
+    target.FilterEntry(exclude=True),
+]
 MINIMUM_SECONDS = 0.05
 
 
@@ -83,7 +86,7 @@ class Page:
             # Bodies are not kept: only their ends are heard.
             network.Enable(max_total_buffer_size=0, max_resource_buffer_size=0),
             cdp_page.AddScriptToEvaluateOnNewDocument(source=bundle(), world_name=WORLD, run_immediately=True),
-            target.SetAutoAttach(auto_attach=True, wait_for_debugger_on_start=True, flatten=True, filter=_FRAMES_ONLY),
+            target.SetAutoAttach(auto_attach=True, wait_for_debugger_on_start=True, flatten=True, filter=_WANTED),
         ]
         session.on(target.AttachedToTarget, lambda event: self._frame_process(session, event))
         sent = [session.post(command, timeout=timeout) for command in commands]
@@ -94,10 +97,9 @@ class Page:
 
     def _frame_process(self, session: CdpSession, event: target.AttachedToTarget) -> None:
         """A frame went to a process of its own, which waits until it is prepared."""
-        child = session.child(event.session_id)
-        if child is None:
+        child, info = session.child(event.session_id), event.target_info
+        if child is None or info.type != "iframe":
             return
-        info = event.target_info
         self.frames.adopt(child, info.target_id, info.parent_frame_id or "")
         self.navigation.hear(child)
         self.traffic.hear(child)

@@ -19,6 +19,7 @@ from hyperkitty.operations.v1.operations_pb2 import Operation
 
 from services.agent import limits, states
 from services.agent.acting import Acting
+from services.agent.effects import Done
 from services.agent.ledger import Ledger
 from services.agent.lives import Lives
 from services.agent.proposals import Proposal
@@ -48,10 +49,11 @@ class HeldTools:
         self.claims: list[Claim] = []
         self.arrived = asyncio.Event()
         self.answer: Callable[[Proposal], ActResponse | Refusal] = lambda proposal: ActResponse()
+        self.network_requests = 0
         self.gate = asyncio.Event()
         self.gate.set()
 
-    async def run(self, agent: Agent, claim: Claim, proposal: Proposal) -> ActResponse:
+    async def run(self, agent: Agent, claim: Claim, proposal: Proposal) -> Done:
         self.calls.append(proposal)
         self.claims.append(claim)
         self.arrived.set()
@@ -60,7 +62,8 @@ class HeldTools:
         if isinstance(answer, Refusal):
             raise answer
         answer.action_id = claim.action.action_id
-        return answer
+        session_id = str(getattr(proposal.args, "session_id", ""))
+        return Done(answer, session_id, self.network_requests)
 
 
 class World:
