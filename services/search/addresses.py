@@ -7,15 +7,18 @@ lead somewhere else, and stay.
 from __future__ import annotations
 
 import re
-from urllib.parse import unquote
+from urllib.parse import quote_from_bytes, unquote, unquote_to_bytes
 
 import ada_url
 
-# Parameters that say where a visitor came from: what ad networks, mail senders and link shorteners document.
+# Parameters that say where a visitor came from: what ad networks, analytics, mail senders and shops document.
 _TRACKING = re.compile(
-    r"utm_\w+|_ga|_gl|gclid|gclsrc|dclid|gbraid|wbraid|gad_source|srsltid|fbclid|msclkid|twclid|ttclid|yclid|ysclid"
-    r"|li_fat_id|igshid?|mc_(?:cid|eid)|_hs(?:enc|mi)|hsctatracking|mkt_tok|vero_(?:id|conv)|oly_(?:anon|enc)_id"
-    r"|wickedid|ref_src|ref_url",
+    r"utm_\w+|_ga|_gl|gclid|gclsrc|dclid|gbraid|wbraid|gad_(?:source|campaignid)|srsltid|fbclid|msclkid|twclid|ttclid"
+    r"|yclid|ysclid|_openstat|li_fat_id|igshid?|epik|scclid|rdt_cid|s_kwcid|ef_id|dm_i|_branch_(?:match_id|referrer)"
+    r"|mc_(?:cid|eid)|_hs(?:enc|mi)|__hs(?:tc|sc|fp)|hsctatracking|hsa_\w+|mkt_tok|vero_(?:id|conv)|oly_(?:anon|enc)_id"
+    r"|ml_subscriber(?:_hash)?|_kx|_ke|wickedid|rb_clickid|wt_mc|(?:pk|mtm|piwik|matomo)_(?:campaign|kwd|keyword|source"
+    r"|medium|content|cid|group|placement)|itm_(?:source|medium|campaign|content|term)|guce_referrer(?:_sig)?|guccounter"
+    r"|ref_src|ref_url",
     re.IGNORECASE,
 )
 _CORPUS = "corpus:///"
@@ -59,12 +62,20 @@ def _path(path: str) -> str:
     return path if "/." in plain and plain != path else plain
 
 
+def _form(text: str) -> str:
+    """Part of a query as servers read it (WHATWG URL section 5.1): `+` is `%20`, `[` is `%5B`."""
+    return quote_from_bytes(unquote_to_bytes(text.replace("+", " ")), safe="~")
+
+
 def _query(search: str) -> str:
-    parts = [_canonical(part) for part in search.removeprefix("?").split("&") if part]
-    kept = [part for part in parts if _TRACKING.fullmatch(unquote(part.partition("=")[0])) is None]
+    kept: list[tuple[str, str]] = []
+    for part in search.removeprefix("?").split("&"):
+        key, equals, value = part.partition("=")
+        if part and _TRACKING.fullmatch(unquote(key)) is None:
+            kept.append((_form(key), equals + _form(value)))
     # Equal keys keep their order: a server may take the first or the last.
-    kept.sort(key=lambda part: part.partition("=")[0])
-    return "?" + "&".join(kept) if kept else ""
+    kept.sort(key=lambda each: each[0])
+    return "?" + "&".join(key + rest for key, rest in kept) if kept else ""
 
 
 def _route(fragment: str) -> str:

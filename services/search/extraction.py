@@ -12,10 +12,11 @@ from services.search.providers.provider import Fetched
 _MOST_PAGES = 100
 # Every text is cut here: nothing longer is kept (services.search.pipeline).
 _MOST_CHARACTERS = 200_000
+_MOST_MARKUP = 1_000_000
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:-]{1,40})", re.IGNORECASE)
-_TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
+# Bounded: pages are not trusted, and a match holds up the whole process.
+_TITLE = re.compile(r"<title[^>]{0,200}>(.{0,2000}?)</title>", re.IGNORECASE | re.DOTALL)
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
-_BLANK = re.compile(r"[ \t\f\v]+\n|\x00|\ufeff")
 _GAPS = re.compile(r"\n{3,}")
 
 
@@ -37,12 +38,13 @@ def extract(fetched: Fetched) -> str:
         text = _of_html(decoded(fetched), fetched.url)
     else:
         text = decoded(fetched)
-    tidy = _BLANK.sub(lambda match: "\n" if match.group().endswith("\n") else "", clean_text(_one_newline(text)))
-    return _GAPS.sub("\n\n", tidy).strip()[:_MOST_CHARACTERS]
+    return _GAPS.sub("\n\n", _tidy(clean_text(text[: 4 * _MOST_CHARACTERS]))).strip()[:_MOST_CHARACTERS]
 
 
-def _one_newline(text: str) -> str:
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+def _tidy(text: str) -> str:
+    """One kind of line end, no blanks before it, no NUL, no byte order mark."""
+    plain = text.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "").replace("\ufeff", "")
+    return "\n".join(line.rstrip(" \t\f\v") for line in plain.split("\n"))
 
 
 def decoded(fetched: Fetched) -> str:
@@ -69,6 +71,7 @@ def decoded(fetched: Fetched) -> str:
 def _of_html(page: str, url: str) -> str:
     import trafilatura
 
+    page = page[:_MOST_MARKUP]
     # Furniture (menus, footers) goes; a page of nothing else is taken as it is.
     text = trafilatura.extract(page, url=url, include_comments=False, include_tables=True) or trafilatura.html2txt(page)
     return "\n\n".join(line.strip() for line in text.splitlines() if line.strip())

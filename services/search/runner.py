@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from itertools import count
 
 from hyperkitty.events.v1.events_pb2 import Event
 from hyperkitty.operations.v1.errors_pb2 import ErrorCode
@@ -21,6 +22,7 @@ from services.kit.store import Entry, RevisionMismatch, StoreUnavailable
 from services.search import stages
 from services.search.derived_ids import derived_id
 from services.search.jobs import JobRecord, Jobs
+from services.search.pauses import pause
 from services.search.pipeline import Pipeline, Told
 
 log = logs.get(__name__)
@@ -31,7 +33,6 @@ MOST_WAITING = 1_000
 """Jobs that run or wait in this process; more are refused."""
 _AT_ONCE = 8
 _STAGE_SECONDS = 60.0
-_STORE_PAUSES = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
 
 
 def cancelled(job_id: str) -> Refusal:
@@ -93,16 +94,14 @@ class Runner:
 
     async def _run(self, key: str) -> None:
         async with self._turn:
-            for pause in (*_STORE_PAUSES, None):
+            # A job that was accepted is never given up: it goes on when the store is back, or after a restart.
+            for attempt in count():
                 try:
                     await self._run_stages(key)
                     return
                 except StoreUnavailable as error:
                     log.warning("job_waits_for_the_store", key=key, reason=str(error))
-                if pause is not None:
-                    # Nothing tells when the store is back; asking again after a while does.
-                    await asyncio.sleep(pause)
-            log.error("job_given_up", key=key)
+                await pause(attempt)
 
     async def _run_stages(self, key: str) -> None:
         with deadlines.apart(_STAGE_SECONDS):

@@ -8,6 +8,7 @@ from services.kit.record_codec import RecordCodec
 from services.kit.run import Kit, Service
 from services.kit.settings import SearchSettings, load
 from services.kit.status import OwnStatus
+from services.search.census import Census
 from services.search.configured import providers_of
 from services.search.jobs import ContentPart, DocumentRecord, JobRecord, Jobs
 from services.search.pipeline import Pipeline
@@ -28,8 +29,11 @@ async def build(kit: Kit) -> Service:
     jobs = Jobs(records, documents, parts)
     runner = Runner(jobs, Pipeline(jobs, providers.by_name, kit.clock), kit.recorder, kit.clock, kit.spawn)
 
+    census = Census(records)
+    kit.spawn(census.watch_for_ever(), "census")
+
     async def status() -> OwnStatus:
-        return OwnStatus({"jobs": len(await records.keys("job")), "jobs_running": len(runner)})
+        return OwnStatus(census.counts())
 
     async def close() -> None:
         for each in providers.close:

@@ -5,9 +5,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
-# A sentence ends at its mark, with closing quotes and brackets, or at an empty line.
-_SENTENCE = re.compile(r"[^\s].*?(?:[.!?…。！？]+[\"'”’)\]]*(?=\s|$)|(?=\n\s*\n)|$)", re.DOTALL)
+# Scripts without spaces between words: each character is a term.
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+)
+_WORD = re.compile(rf"[{_UNSPACED}]|(?:(?![{_UNSPACED}])[^\W_])+(?:['’](?:(?![{_UNSPACED}])[^\W_])+)?")
+# A sentence ends at its mark, with closing quotes and brackets, or at an empty line. Each run of marks is tried once:
+# pages are not trusted, and a match holds up the whole process.
+_SENTENCE = re.compile(
+    r"[^\s].*?(?:(?<![.!?…])[.!?…]++[\"'”’)\]]*+(?=\s|$)|[。！？]+[”’」』）\"']*|(?=\n\s*\n)|$)", re.DOTALL
+)
 _SHORTEST, _LONGEST = 16, 500
 # Words that say nothing about what a text is about.
 _EMPTY = frozenset(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ import tantivy
 from services.kit import logs
 from services.search.extraction import decoded, extract, html_title
 from services.search.providers.provider import Fetched
-from services.search.text import words
+from services.search.text import sentences, telling_terms, terms
 
 log = logs.get(__name__)
 
@@ -32,8 +31,11 @@ _MOST_DEPTH = 16
 # What tantivy buffers before it writes a segment; its own least is 15 MB.
 _HEAP_BYTES = 15_000_000
 _SNIPPET = 300
+_MOST_LOOKED_AT = 20_000
+# All texts together; further files are left out.
+_MOST_CHARACTERS = 50_000_000
+_IN_TITLE, _IN_TEXT = "title", "text"
 _TITLE_BOOST = 2.0
-_HEADING = re.compile(r"^#{1,3}\s+(.+?)\s*#*\s*$", re.MULTILINE)
 
 Listing: TypeAlias = "tuple[tuple[str, int, int], ...]"
 """Path, modification time in nanoseconds, bytes, of each file."""
@@ -93,55 +95,68 @@ def read_file(folder: Path, path: str) -> bytes:
 
 
 class CorpusIndex:
-    """A tantivy index in memory over path, title and text."""
+    """A tantivy index in memory over the terms that the job's own ranking goes by; the texts are kept beside it."""
 
-    def __init__(self, index: tantivy.Index, schema: tantivy.Schema) -> None:
-        self._index = index
-        self._schema = schema
+    def __init__(self) -> None:
+        builder = tantivy.SchemaBuilder()
+        builder.add_unsigned_field("number", stored=True)
+        for name in (_IN_TITLE, _IN_TEXT):
+            builder.add_text_field(name, tokenizer_name="whitespace", index_option="freq")
+        self._schema = builder.build()
+        self._index = tantivy.Index(self._schema)
+        self._files: list[tuple[str, str, str]] = []
 
     @classmethod
     def of(cls, folder: Path, listing: Listing) -> CorpusIndex:
         """Reads and indexes the files; one that cannot be read is left out."""
-        builder = tantivy.SchemaBuilder()
-        builder.add_text_field("path", stored=True, tokenizer_name="raw")
-        builder.add_text_field("title", stored=True, tokenizer_name="en_stem")
-        builder.add_text_field("body", stored=True, tokenizer_name="en_stem")
-        schema = builder.build()
-        index = tantivy.Index(schema)
-        writer = index.writer(_HEAP_BYTES, 1)
+        made = cls()
+        writer = made._index.writer(_HEAP_BYTES, 1)
+        room = _MOST_CHARACTERS
         for path, _, _ in listing:
             try:
                 title, text = _title_and_text(path, read_file(folder, path))
             except (OSError, ValueError) as error:
                 log.warning("corpus_file_unreadable", path=path, reason=str(error))
                 continue
-            writer.add_document(tantivy.Document(path=path, title=title, body=text))
+            room -= len(text)
+            if room < 0:
+                log.warning("corpus_too_large", limit_characters=_MOST_CHARACTERS)
+                break
+            document = tantivy.Document()
+            document.add_unsigned("number", len(made._files))
+            document.add_text(_IN_TITLE, " ".join(terms(title)))
+            document.add_text(_IN_TEXT, " ".join(terms(text)))
+            writer.add_document(document)
+            made._files.append((path, title, text))
         writer.commit()
         writer.wait_merging_threads()
-        index.reload()
-        return cls(index, schema)
+        made._index.reload()
+        return made
 
     def search(self, query: str, limit: int) -> list[Place]:
-        """Files with any of the words, best first."""
-        # Words only: nothing a caller writes is query syntax.
-        text = " ".join(words(query))
-        if not text:
-            return []
-        parsed, _ = self._index.parse_query_lenient(text, ["title", "body"], {"title": _TITLE_BOOST})
+        """Files with any of the query's terms, best first."""
+        wanted = telling_terms(query)
+        parts: list[tuple[tantivy.Occur, tantivy.Query]] = []
+        for term in sorted(wanted):
+            in_title = tantivy.Query.term_query(self._schema, _IN_TITLE, term, "freq")
+            in_text = tantivy.Query.term_query(self._schema, _IN_TEXT, term, "freq")
+            parts.append((tantivy.Occur.Should, tantivy.Query.boost_query(in_title, _TITLE_BOOST)))
+            parts.append((tantivy.Occur.Should, in_text))
         searcher = self._index.searcher()
-        snippets = tantivy.SnippetGenerator.create(searcher, parsed, self._schema, "body")
-        snippets.set_max_num_chars(_SNIPPET)
         places: list[Place] = []
-        for _, address in searcher.search(parsed, limit).hits:
-            document = searcher.doc(address)
-            snippet = snippets.snippet_from_doc(document).fragment() or _first(document, "body")[:_SNIPPET]
-            places.append(Place(_first(document, "path"), _first(document, "title"), " ".join(snippet.split())))
+        for _, address in searcher.search(tantivy.Query.boolean_query(parts), limit).hits:
+            number: object = searcher.doc(address).get_first("number")
+            if isinstance(number, int):
+                path, title, text = self._files[number]
+                places.append(Place(path, title, _snippet(text, wanted)))
         return places
 
 
-def _first(document: tantivy.Document, field: str) -> str:
-    value: object = document.get_first(field)
-    return value if isinstance(value, str) else ""
+def _snippet(text: str, wanted: set[str]) -> str:
+    """The sentence that has most of the terms, the first of equals."""
+    every = sentences(text[:_MOST_LOOKED_AT])
+    best = max(every, key=lambda each: len(wanted & set(terms(each.text))), default=None)
+    return " ".join((text if best is None else best.text)[:_SNIPPET].split())
 
 
 def _title_and_text(path: str, content: bytes) -> tuple[str, str]:
@@ -153,6 +168,5 @@ def _title_and_text(path: str, content: bytes) -> tuple[str, str]:
     if fetched.content_type == "text/html":
         title = html_title(decoded(fetched))
     elif fetched.content_type == "text/markdown":
-        heading = _HEADING.search(text)
-        title = "" if heading is None else heading.group(1)
+        title = next((line.strip("# ") for line in text.splitlines() if line.startswith("#")), "")
     return title[:300] or name.stem, text

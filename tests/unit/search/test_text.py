@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 
 import pytest
 from hyperkitty.search.v1.search_pb2 import AnswerSentence, Citation, SearchAnswer, SourceDocument
@@ -10,9 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.search.answers import NotCited, check, synthesize
+from services.search.extraction import extract, html_title
+from services.search.providers.provider import Fetched
 from services.search.queries import normalize_query, plan_queries
 from services.search.ranking import Source, rank
-from services.search.text import sentences, telling_words, terms
+from services.search.text import sentences, telling_terms, telling_words, terms
 
 
 def document(name: str, text: str) -> SourceDocument:
@@ -34,6 +37,23 @@ def test_sentences_are_told_apart() -> None:
         "A heading, no mark",
         "They do (says a vet).",
     ]
+
+
+def test_scripts_without_spaces_have_terms_and_sentences() -> None:
+    text = "猫は一日の大半を眠って過ごします。子猫はもっと長く眠ります、と獣医は言います。"
+    assert len(sentences(text)) == 2
+    assert telling_terms("猫") <= set(terms(text))
+    assert terms("LLM模型 cats") == ["llm", "模", "型", "cat"]
+
+
+@pytest.mark.parametrize("text", ["." * 200_000 + "a", "a" * 200_000, "\n" * 200_000, '."' * 100_000, "a. " * 70_000])
+def test_no_text_takes_long(text: str) -> None:
+    begun = time.process_time()
+    sentences(text)
+    terms(text)
+    extract(Fetched("https://a.org/", "text/plain", text.encode()))
+    html_title("<title" * 15_000)
+    assert time.process_time() - begun < 2
 
 
 def test_code_points_are_counted() -> None:
