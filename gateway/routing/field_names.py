@@ -51,7 +51,21 @@ class FieldNames:
             elif _name(segments[0]) not in start.fields_by_name:
                 # Some services check the operation by itself, and name its fields from there.
                 start = inside
+        if _name(segments[0]) not in start.fields_by_name and _is_argument(start, _name(segments[0])):
+            # A service that runs an operation names the fields of its arguments, as it was given them.
+            return ".".join(["args", *segments])
         return ".".join(_walk(start, segments))
+
+
+def _is_argument(message: Descriptor, name: str) -> bool:
+    """Whether an operation that `message` can hold takes an argument of this name."""
+    for oneof in message.oneofs:
+        form, held = forms.oneof_form(oneof), [forms.message_type(arm) for arm in oneof.fields if forms.is_message(arm)]
+        if form is OneofForm.OP_ARGS and any(name in each.fields_by_name for each in held):
+            return True
+        if form is OneofForm.TOOL and any(_is_argument(each, name) for each in held):
+            return True
+    return False
 
 
 def _walk(message: Descriptor, segments: list[str]) -> list[str]:

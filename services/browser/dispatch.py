@@ -26,7 +26,7 @@ from services.kit.errors import Refusal, reason
 from services.kit.host_rules import Rule
 from services.kit.identity import current_identity
 from services.kit.ids import new_id
-from services.kit.masking import masked
+from services.kit.masking import masked, without_credentials
 from services.kit.operations import current_operation
 from services.kit.validation import check_message
 
@@ -198,11 +198,12 @@ def _check_destination(subject: Subject, url: str) -> None:
     if session is None or not url:
         return
     if not scope_of(session.policy).allows(url):
-        record.outcome("browser.navigation.blocked", data={"url": url[:2_000], "by": "navigation scope"})
+        shown = without_credentials(url)
+        record.outcome("browser.navigation.blocked", data={"url": shown[:2_000], "by": "navigation scope"})
         raise Refusal(
             ErrorCode.ERROR_CODE_NAVIGATION_BLOCKED,
-            f"the session's scope does not hold {url[:200]!r}",
-            details={"url": url[:2_000], "allowed_domains": list(session.policy.allowed_domains)},
+            f"the session's scope does not hold {shown[:200]!r}",
+            details={"url": shown[:2_000], "allowed_domains": list(session.policy.allowed_domains)},
         )
     private = private_destination(url)
     if private is not None and not session.owner_agent_id and not current_identity().agent_id:

@@ -13,6 +13,7 @@ from services.kit.errors import Refusal
 from services.kit.grants import NavigationScope, navigation_scope
 from services.kit.host_rules import HostRules, InvalidRule
 from services.kit.hosts import Host, InvalidHost, host_and_port, judge_host
+from services.kit.validation import refuse_fields
 
 _LISTS = ("allowed_domains", "blocked_domains", "egress_domains")
 
@@ -37,12 +38,7 @@ def _canonical(name: str, rules: Sequence[str]) -> list[str]:
     try:
         return HostRules.parse(rules).canonical()
     except InvalidRule as error:
-        violation = {"field": f"network_policy.{name}", "message": str(error)}
-        raise Refusal(
-            ErrorCode.ERROR_CODE_INVALID_ARGUMENTS,
-            f"network_policy.{name}: {error}",
-            details={"violations": [violation]},
-        ) from error
+        raise refuse_fields([(f"network_policy.{name}", str(error))]) from error
 
 
 def _check_narrower(policy: NetworkPolicy, granted: Sequence[str]) -> None:

@@ -153,7 +153,7 @@ def _with_ids(operation: pb.BrowserOperation, session_id: str, tab_id: str) -> p
             raise Refusal(
                 ErrorCode.ERROR_CODE_INVALID_ARGUMENTS,
                 f"{name} is {own!r} in the operation and {value!r} in the call",
-                details={"violations": [{"field": name, "message": "differs from the call's"}]},
+                details={"fields": [{"field": name, "problem": "differs from the call's"}]},
             )
         setattr(arm, name, value)
     return operation

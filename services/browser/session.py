@@ -27,6 +27,7 @@ from services.kit.errors import Refusal
 from services.kit.host_rules import Rule, parse_rule
 from services.kit.ids import new_id
 from services.kit.json_values import JsonValue
+from services.kit.masking import without_credentials
 from services.kit.operations import operation_or_none
 
 if TYPE_CHECKING:
@@ -222,8 +223,11 @@ class Session:
             )
 
     def report(self, category: str, subject: str, data: Mapping[str, JsonValue] | None = None) -> None:
-        """Leave an event that has no caller."""
-        self._reports.add(Report(category, subject, self.tenant, self.session_id, self.owner_agent_id, data or {}))
+        """Leave an event that has no caller. A URL in it goes without its credentials."""
+        facts = dict(data or {})
+        if isinstance(url := facts.get("url"), str):
+            facts["url"] = without_credentials(url)
+        self._reports.add(Report(category, subject, self.tenant, self.session_id, self.owner_agent_id, facts))
 
     async def keep(self, kind: ArtifactKind.ValueType, content_type: str, data: bytes) -> Artifact:
         """Store what the current operation made. Raises Refusal unavailable."""

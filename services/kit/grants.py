@@ -13,6 +13,8 @@ from services.kit.capabilities import OperationFacts, capabilities
 from services.kit.errors import Refusal
 from services.kit.host_rules import HostRules, InvalidRule
 from services.kit.hosts import InvalidHost, host_and_port
+from services.kit.masking import without_credentials
+from services.kit.validation import refuse_fields
 
 # The grant whose scope judges URLs, whichever operation names them.
 _NAVIGATE = "navigate"
@@ -71,12 +73,9 @@ def check_grants(grants: Iterable[Grant]) -> None:
 
 
 def _invalid(field: str, message: str, **details: list[str]) -> Refusal:
-    violation = {"field": field, "message": message}
-    return Refusal(
-        ErrorCode.ERROR_CODE_INVALID_ARGUMENTS,
-        f"{field}: {message}",
-        details={"violations": [violation], **details},
-    )
+    refusal = refuse_fields([(field, message)])
+    refusal.details.update(details)
+    return refusal
 
 
 def granting(grants: Iterable[Grant], facts: OperationFacts) -> Grant | None:
@@ -117,12 +116,13 @@ def check_operation(grants: Sequence[Grant], facts: OperationFacts, operation: M
             details={"operation": facts.name, "needs_one_of": [_NAVIGATE]},
         )
     if not scope.allows(url):
+        shown = without_credentials(url)
         raise Refusal(
             ErrorCode.ERROR_CODE_NOT_AUTHORIZED,
-            f"the agent's grant for navigate does not cover {url[:200]!r}",
+            f"the agent's grant for navigate does not cover {shown[:200]!r}",
             details={
                 "operation": facts.name,
-                "url": url[:2000],
+                "url": shown[:2000],
                 "allowed_domains": scope.allowed.canonical() if scope.allowed else [],
             },
         )

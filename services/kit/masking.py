@@ -5,9 +5,9 @@ Secrets never enter an event, a log line, a trace or an error (SPEC §9).
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import cast
-from urllib.parse import urlsplit
 
 from google.protobuf import struct_pb2
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
@@ -19,6 +19,9 @@ from services.kit.json_values import JsonValue
 MASK = "•••"
 MOST_TEXT = 2_000
 MOST_ITEMS = 50
+_HTTP = re.compile(r"\s*https?:", re.IGNORECASE)
+_IGNORED = re.compile(r"[\t\r\n]")
+_CREDENTIALS = re.compile(r"^([a-z][a-z0-9+.-]*:[/\\]*)[^/\\?#]*@", re.IGNORECASE)
 
 
 def masked(message: Message, *, most_text: int = MOST_TEXT) -> dict[str, JsonValue]:
@@ -66,19 +69,20 @@ def _one(field: FieldDescriptor, value: object, most_text: int) -> JsonValue:
 
 
 def _text(value: str, most_text: int) -> str:
-    if "@" in value[:MOST_TEXT] and value[:8].lower().startswith(("http://", "https:/")):
-        value = _without_credentials(value)
+    if "@" in value[:MOST_TEXT] and _HTTP.match(_IGNORED.sub("", value[:MOST_TEXT])):
+        value = without_credentials(value)
     return value if len(value) <= most_text else f"{value[:most_text]}… ({len(value)} characters)"
 
 
-def _without_credentials(url: str) -> str:
-    """A URL whose user name and password, where it has them, are masked."""
-    try:
-        authority = urlsplit(url).netloc
-    except ValueError:
-        return MASK  # what cannot be taken apart may hold anything
-    user, at, host = authority.rpartition("@")
-    return url.replace(f"{user}{at}", f"{MASK}@", 1) if host and at else url
+def without_credentials(url: str) -> str:
+    """A URL whose user name and password, where it has them, are masked: for messages, events and logs.
+
+    Reads it as browsers do (WHATWG URL): slashes before the host may be missing, or lean the other way; tabs and line
+    ends do not count; the last @ before the path ends the credentials.
+    """
+    if "@" not in url:
+        return url
+    return _CREDENTIALS.sub(rf"\1{MASK}@", _IGNORED.sub("", url.strip()), count=1)
 
 
 def _enum(field: FieldDescriptor, value: int) -> JsonValue:

@@ -7,9 +7,7 @@ import binascii
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from hyperkitty.operations.v1.errors_pb2 import ErrorCode
-
-from services.kit.errors import Refusal
+from services.kit.validation import refuse_fields
 
 T = TypeVar("T")
 
@@ -41,8 +39,4 @@ def _read(token: str) -> str:
     try:
         return base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True).decode()
     except (binascii.Error, UnicodeDecodeError) as error:
-        raise Refusal(
-            ErrorCode.ERROR_CODE_INVALID_ARGUMENTS,
-            f"{token[:60]!r} is not a page token of this list",
-            details={"violations": [{"field": "page_token", "message": "not one that a list gave"}]},
-        ) from error
+        raise refuse_fields([("page_token", f"{token[:60]!r} is not one that this list gave")]) from error

@@ -11,6 +11,7 @@ from services.browser.operations.reads import reading
 from services.browser.page import loading
 from services.browser.tab import Tab
 from services.kit.errors import Refusal
+from services.kit.masking import without_credentials
 
 
 async def load(tab: Tab, loaded: Awaitable[pb.Navigation], url: str) -> tuple[pb.Navigation, str]:
@@ -39,7 +40,7 @@ def _check_dialled(tab: Tab, url: str) -> None:
     if failure.blocked:
         raise Refusal(
             ErrorCode.ERROR_CODE_REQUEST_BLOCKED,
-            f"{url[:500]}: {failure.detail}",
-            details={"url": url[:2047], "reason": failure.detail[:500]},
+            f"{without_credentials(url)[:500]}: {failure.detail}",
+            details={"url": without_credentials(url)[:2047], "reason": failure.detail[:500]},
         )
     raise loading.failed(url, failure.net_error)

@@ -52,5 +52,5 @@ def _check(operation: ScreenshotOperation) -> None:
         raise Refusal(
             ErrorCode.ERROR_CODE_INVALID_ARGUMENTS,
             f"{' and '.join(asked)} exclude each other",
-            details={"violations": [{"field": asked[1], "message": f"cannot be given with {asked[0]}"}]},
+            details={"fields": [{"field": asked[1], "problem": f"cannot be given with {asked[0]}"}]},
         )

@@ -22,7 +22,7 @@ async def scroll(tab: Tab, operation: ScrollOperation) -> ScrollResult:
         raise Refusal(
             ErrorCode.ERROR_CODE_INVALID_ARGUMENTS,
             "scroll needs a delta, or a target to bring into view",
-            details={"violations": [{"field": "delta_y", "message": "is 0, and there is no target"}]},
+            details={"fields": [{"field": "delta_y", "problem": "is 0, and there is no target"}]},
         )
     with reading(tab):
         if target is not None and not turns:

@@ -15,6 +15,7 @@ from services.browser.page.wire import DialogInterrupted
 from services.browser.page.world import WorldGone
 from services.kit.deadlines import current_budget
 from services.kit.errors import Refusal
+from services.kit.masking import without_credentials
 
 SAME_DOCUMENT_SECONDS = 2.0
 STOP_SECONDS = 1.0
@@ -66,10 +67,11 @@ async def _answered(page: Page, url: str, answer: cdp_page.NavigateResult, mark:
 
 def failed(url: str, net_error: str, status: int = 0) -> Refusal:
     """The refusal for a document that could not be loaded."""
+    shown = without_credentials(url)
     return Refusal(
         ErrorCode.ERROR_CODE_NAVIGATION_FAILED,
-        f"{url[:500]}: {net_error}",
-        details={"url": url[:2047], "net_error": net_error, "http_status": status},
+        f"{shown[:500]}: {net_error}",
+        details={"url": shown[:2047], "net_error": net_error, "http_status": status},
     )
 
 

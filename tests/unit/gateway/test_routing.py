@@ -235,6 +235,11 @@ FIELDS = [
     ("POST", "/api/agents", "capabilities[0].capability", "capabilities[0].capability"),
     ("GET", "/api/agents", "page_size", "page_size"),
     ("POST", ACTIONS, "nothing.of.ours", "nothing.of.ours"),
+    # As a service names them that runs the operation.
+    ("POST", ACTIONS, "key", "args.key"),
+    ("POST", ACTIONS, "network_policy.egress_domains", "args.network_policy.egress_domains"),
+    ("POST", "/api/agents/a/actions", "delta_y", "args.delta_y"),
+    ("POST", "/api/browser/sessions", "network_policy.egress_domains", "network_policy.egress_domains"),
     ("POST", ACTIONS, "", ""),
 ]
 

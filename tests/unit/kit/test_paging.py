@@ -31,5 +31,5 @@ def test_a_token_outlives_the_entry_it_names() -> None:
 
 @pytest.mark.parametrize("token", ["%%%", "a", "_w"])
 def test_a_token_of_nobody_is_refused(token: str) -> None:
-    with pytest.raises(Refusal, match="page token"):
+    with pytest.raises(Refusal, match="page_token"):
         page_of(["a"], 1, token, key=str)
