@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hyperkitty.browser.v1 import sessions_pb2 as pb
 from hyperkitty.operations.v1.errors_pb2 import ErrorCode
 
-from services.browser.cdp.domains import emulation, inspector, page, runtime, target
+from services.browser.cdp.domains import emulation, inspector, page, target
 from services.browser.cdp.errors import CdpClosed, CdpError
 from services.browser.page.page import Page
 from services.kit.deadlines import current_budget
@@ -49,6 +49,8 @@ class Tab:
         self.created_at_ms = now_ms
         self.updated_at_ms = now_ms
         self.page = Page(cdp, session.refs, self._identity)
+        # A page's main frame has its target's id.
+        self.page.navigation.main_frame_id = target_id
         self.dialog: pb.Dialog | None = None
         self.writes = asyncio.Lock()
         """Held by a write: one at a time, in arrival order (asyncio locks are first come, first served)."""
@@ -76,7 +78,6 @@ class Tab:
             await asyncio.gather(started, *prepared)
         finally:
             started.cancel()
-        await self.cdp.send(runtime.RunIfWaitingForDebugger(), timeout=timeout)
         self._running = True
 
     def _emulation(self) -> Sequence[Command[Empty]]:

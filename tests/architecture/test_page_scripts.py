@@ -26,6 +26,9 @@ FORBIDDEN_IN_PYTHON = {
     "bare sleeps": r"asyncio\.sleep\(|time\.sleep\(",
 }
 
+# What no input device can do stands in one script, and results say so (SPEC §4, "Acting").
+SYNTHETIC = "synthetic.js"
+
 
 def without_comments(source: str) -> str:
     return re.sub(r"(?m)^\s*//.*$|\s//\s.*$", "", source)
@@ -36,7 +39,7 @@ def test_scripts_only_look() -> None:
         f"{path.name}: {what}"
         for path in SCRIPTS
         for what, pattern in FORBIDDEN_IN_SCRIPTS.items()
-        if re.search(pattern, without_comments(path.read_text(encoding="utf-8")))
+        if path.name != SYNTHETIC and re.search(pattern, without_comments(path.read_text(encoding="utf-8")))
     ]
     assert found == []
 

@@ -32,19 +32,10 @@ RPCS: dict[str, Message] = {
 }
 
 OPERATIONS: dict[str, Message] = {
-    "list_tabs": op.ListTabsOperation(session_id=SESSION),
-    "activate_tab": op.ActivateTabOperation(tab_id=TAB),
-    "wait_for": op.WaitForOperation(tab_id=TAB, network_idle=True),
-    "press_key": op.PressKeyOperation(tab_id=TAB, key="Enter"),
-    "hover": op.HoverOperation(tab_id=TAB, target=TARGET),
-    "select_option": op.SelectOptionOperation(tab_id=TAB, target=TARGET, values=["a"]),
-    "check": op.CheckOperation(tab_id=TAB, target=TARGET),
     "drag": op.DragOperation(tab_id=TAB, source=TARGET, destination=TARGET),
-    "fill_form": op.FillFormOperation(tab_id=TAB, fields=[op.FormField(target=TARGET)]),
     "upload_file": op.UploadFileOperation(tab_id=TAB, target=TARGET, files=[op.UploadFile(name="a", content=b"a")]),
     "list_downloads": op.ListDownloadsOperation(session_id=SESSION),
     "get_download": op.GetDownloadOperation(session_id=SESSION, artifact_id=new_id("art")),
-    "handle_dialog": op.HandleDialogOperation(tab_id=TAB, accept=True),
     "print_pdf": op.PrintPdfOperation(tab_id=TAB),
     "get_cookies": op.GetCookiesOperation(session_id=SESSION),
     "set_cookies": op.SetCookiesOperation(session_id=SESSION, cookies=[op.Cookie(name="a", domain="example.com")]),
@@ -55,5 +46,4 @@ OPERATIONS: dict[str, Message] = {
     "network_log": op.NetworkLogOperation(tab_id=TAB),
     "set_viewport": op.SetViewportOperation(tab_id=TAB, viewport=Viewport(width=100, height=100)),
     "emulate": op.EmulateOperation(tab_id=TAB),
-    "find_text": op.FindTextOperation(tab_id=TAB, text="a"),
 }

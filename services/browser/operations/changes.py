@@ -36,17 +36,23 @@ class Mark:
     learns: int
     opened_tabs: int
     windows: int
+    synthetic_acts: int
 
     @classmethod
     def of(cls, tab: Tab) -> Mark:
         """Taken just before the write."""
         log = tab.page.navigation
-        return cls(tab, log.number, tab.page.learns, tab.session.opened_tabs, log.windows_opened)
+        page = tab.page
+        number = log.number
+        if tab.dialog is not None and log.pending:
+            # What a dialog held up goes on when it is answered.
+            number = min(number, *(pending.number - 1 for pending in log.pending.values()))
+        return cls(tab, number, page.learns, tab.session.opened_tabs, log.windows_opened, page.synthetic_acts)
 
     @classmethod
     def opened(cls, tab: Tab) -> Mark:
         """As if taken before the tab was opened."""
-        return cls(tab, 0, tab.page.learns - 1, tab.number, 0)
+        return cls(tab, 0, tab.page.learns - 1, tab.number, 0, 0)
 
     async def changed(self) -> pb.Changed:
         """What changed since the mark."""
@@ -98,6 +104,7 @@ class Mark:
         changed = pb.Changed(
             url=page.url,
             title=page.title,
+            synthetic=page.synthetic_acts > self.synthetic_acts,
             new_tabs=[tab.to_proto() for tab in self.tab.new_tabs_since(self.opened_tabs)],
         )
         ended, pending = log.main_since(self.number), log.pending.get(log.main_frame_id)

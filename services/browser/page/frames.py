@@ -92,8 +92,10 @@ class Frames:
         return self._frames.get(frame_id)
 
     def load(self, session: CdpSession, tree: cdp_page.FrameTree) -> None:
-        """Take over the frames that a session reaches at its start."""
-        self._navigated(session, tree.frame)
+        """Take over the frames that a session reaches at its start; what was heard of one meanwhile is newer."""
+        known = self._frames.get(tree.frame.id)
+        if known is None or known.session is not session or not known.loader_id:
+            self._navigated(session, tree.frame)
         for child in tree.child_frames or []:
             self.load(session, child)
 

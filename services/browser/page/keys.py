@@ -66,6 +66,9 @@ NAMED = {
         Key("ArrowUp", "ArrowUp", 38),
         Key("ArrowRight", "ArrowRight", 39),
         Key("ArrowDown", "ArrowDown", 40),
+        Key("Insert", "Insert", 45),
+        Key("ContextMenu", "ContextMenu", 93),
+        *(Key(f"F{number}", f"F{number}", 111 + number) for number in range(1, 13)),
     )
 }
 

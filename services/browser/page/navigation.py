@@ -64,6 +64,7 @@ class NavigationLog:
         self.ended: deque[Ended] = deque(maxlen=MOST_ENDED)
         self.downloads: deque[tuple[int, cdp_page.DownloadWillBegin]] = deque(maxlen=MOST_ENDED)
         self.windows_opened = 0
+        self._leaving = False
         self._lifecycle: OrderedDict[str, set[str]] = OrderedDict()
         self.hear(session)
 
@@ -79,10 +80,12 @@ class NavigationLog:
         session.on(cdp_page.LifecycleEvent, self._reached)
         session.on(cdp_page.DownloadWillBegin, self._download)
         session.on(cdp_page.WindowOpen, self._window)
+        session.on(cdp_page.JavascriptDialogOpening, self._asked)
+        session.on(cdp_page.JavascriptDialogClosed, self._told)
 
     def begin(self, document: cdp_page.Frame) -> None:
-        """Take over the document that is there at the start."""
-        self.main_frame_id, self.loader_id = document.id, document.loader_id
+        """Take over the document that is there at the start, unless another was heard of meanwhile."""
+        self.main_frame_id, self.loader_id = document.id, self.loader_id or document.loader_id
         self._lifecycle.setdefault(document.loader_id, set())
 
     def _happened(self) -> int:
@@ -208,3 +211,13 @@ class NavigationLog:
     def _window(self, _: cdp_page.WindowOpen) -> None:
         self.windows_opened += 1
         self._happened()
+
+    def _asked(self, event: cdp_page.JavascriptDialogOpening) -> None:
+        self._leaving = event.type == "beforeunload"
+
+    def _told(self, event: cdp_page.JavascriptDialogClosed) -> None:
+        """Who stays has no navigation under way."""
+        if self._leaving and not event.result:
+            for frame_id in [frame_id for frame_id, pending in self.pending.items() if not pending.loader_id]:
+                self._drop(frame_id)
+        self._leaving = False

@@ -67,6 +67,8 @@ class Page:
         """`navigation.number` when url and title were last read from the page."""
         self.learns = 0
         """How often they were."""
+        self.synthetic_acts = 0
+        """How often something was done by script because no input device can do it."""
         self._listeners: list[Callable[[], None]] = []
         self._reading_title: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -74,12 +76,12 @@ class Page:
         session.on_closed(lambda _: self._closed())
 
     async def start(self, timeout: float) -> None:
-        """Enable what a page needs, before its target runs. `timeout` in seconds. Raises CdpFault."""
+        """Enable what a page needs, and let its target run. `timeout` in seconds. Raises CdpFault."""
         tree = await self._prepare(self.session, timeout)
         self.navigation.begin(tree.frame)
 
     async def _prepare(self, session: CdpSession, timeout: float) -> cdp_page.FrameTree:
-        """Enable what a process of the page's frames needs, and take its frames over. Raises CdpFault."""
+        """Enable what a process of the page's frames needs, let it run, take its frames over. Raises CdpFault."""
         commands: list[Command[Any]] = [
             cdp_page.Enable(),
             cdp_page.SetLifecycleEventsEnabled(enabled=True),
@@ -89,8 +91,12 @@ class Page:
             target.SetAutoAttach(auto_attach=True, wait_for_debugger_on_start=True, flatten=True, filter=_WANTED),
         ]
         session.on(target.AttachedToTarget, lambda event: self._frame_process(session, event))
-        sent = [session.post(command, timeout=timeout) for command in commands]
-        tree = (await session.send(cdp_page.GetFrameTree(), timeout=timeout)).frame_tree
+        sent: list[asyncio.Future[Any]] = [session.post(command, timeout=timeout) for command in commands]
+        asked = session.post(cdp_page.GetFrameTree(), timeout=timeout)
+        # Commands run in order, so it is prepared before it runs. What they do in a renderer may have to wait for it:
+        # a popup without an opener has none before it loads.
+        sent.append(session.post(runtime.RunIfWaitingForDebugger(), timeout=timeout))
+        tree = (await asked).frame_tree
         self.frames.load(session, tree)
         await asyncio.gather(*sent)
         return tree
@@ -112,7 +118,6 @@ class Page:
             told = [child.post(command, timeout=FRAME_SECONDS) for command in self._identity()]
             await self._prepare(child, FRAME_SECONDS)
             await asyncio.gather(*told)
-            await child.send(runtime.RunIfWaitingForDebugger(), timeout=FRAME_SECONDS)
         except CdpFault as error:
             # It went away while it was prepared, as frames do.
             log.debug("frame not prepared: %s", error)
@@ -136,7 +141,7 @@ class Page:
     @property
     def url(self) -> str:
         """URL of the main frame's document; of an error page the URL that failed."""
-        return self.frames.main.url if self.frames.known else "about:blank"
+        return (self.frames.main.url if self.frames.known else "") or "about:blank"
 
     @property
     def loading(self) -> bool:
@@ -217,13 +222,14 @@ class Page:
         self._changed()
 
     def _changed(self) -> None:
+        self.conditions.happened()
         for listener in self._listeners:
             listener()
 
     def _lifecycle(self, event: cdp_page.LifecycleEvent) -> None:
         if event.name in ("DOMContentLoaded", "load") and event.frame_id == self.navigation.main_frame_id:
             self._changed()
-            if self._reading_title is None or self._reading_title.done():
+            if self.frames.known and (self._reading_title is None or self._reading_title.done()):
                 self._reading_title = asyncio.create_task(self._read_title(), name="title")
 
     async def _read_title(self) -> None:

@@ -55,6 +55,16 @@ def clicks(
     return events
 
 
+def moves(x: float, y: float, modifiers: int = 0) -> list[Command[Empty]]:
+    """The pointer moves there, with modifier keys held."""
+    keys = [MODIFIERS[bit] for bit in MODIFIERS if modifiers & bit]
+    return [
+        *(down(key, modifiers) for key in keys),
+        cdp_input.DispatchMouseEvent(type="mouseMoved", x=x, y=y, modifiers=modifiers or None),
+        *(up(key) for key in reversed(keys)),
+    ]
+
+
 def wheel(x: float, y: float, delta_x: float, delta_y: float) -> Command[Empty]:
     """The wheel turns at a point."""
     return cdp_input.DispatchMouseEvent(type="mouseWheel", x=x, y=y, delta_x=delta_x, delta_y=delta_y)

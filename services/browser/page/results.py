@@ -52,6 +52,8 @@ class Problem(Struct, frozen=True):
     reason: str
     message: str
     by: str = ""
+    final: bool = False
+    """Waiting does not help."""
 
 
 class Located(Minting, frozen=True):
@@ -202,3 +204,65 @@ class Scroller(Struct, frozen=True):
     gone: bool = False
     url: str = ""
     title: str = ""
+
+
+class Toggle(Struct, frozen=True):
+    """Whether an element has an on and an off (`kind` is its role, or ""), and which it is."""
+
+    gone: bool = False
+    kind: str = ""
+    checked: bool = False
+    mixed: bool = False
+
+
+class Picked(Struct, frozen=True):
+    """What choosing options of a native select came to."""
+
+    gone: bool = False
+    selected: list[str] = field(default_factory=list[str])
+    changed: bool = False
+    many: bool = False
+    disabled: str | None = None
+    missing: str | None = None
+    labels: list[str] = field(default_factory=list[str])
+
+
+class Choices(Minting, frozen=True):
+    """What an ARIA list has: the ref of the choice that was asked for, and all labels."""
+
+    kind: str = ""
+    expanded: bool = False
+    options: list[str] = field(default_factory=list[str])
+    chosen: list[str] = field(default_factory=list[str])
+    value: str = ""
+    option: str = ""
+    is_chosen: bool = field(default=False, name="isChosen")
+
+
+class ValueSet(Struct, frozen=True):
+    """What setting the value of a control with a picker came to."""
+
+    gone: bool = False
+    refused: bool = False
+    value: str = ""
+    type: str = ""
+
+
+class Holds(Struct, frozen=True):
+    """Whether a condition holds."""
+
+    holds: bool = False
+
+
+class TextPlace(Struct, frozen=True):
+    """Where a text was found."""
+
+    context: str
+    element: Element
+
+
+class TextFound(Minting, frozen=True):
+    """The places of a text in one frame."""
+
+    total: int = 0
+    matches: list[TextPlace] = field(default_factory=list[TextPlace])

@@ -31,6 +31,9 @@ ORDER = (
     "guard",
     "actionability",
     "typing",
+    "finding",
+    "choosing",
+    "synthetic",
     "scrolling",
     "run",
 )

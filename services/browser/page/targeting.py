@@ -98,7 +98,7 @@ async def locate(page: Page, target: pb.Target, need: Need) -> Found:
         for frame, located in looks:
             if found := _found(frame, located):
                 return found
-        if waiting_seconds() <= 0.0:
+        if waiting_seconds() <= 0.0 or _is_final(looks):
             raise _unfit(target, [located for _, located in looks])
 
 
@@ -190,6 +190,10 @@ def _found(frame: Frame, located: Located) -> Found | None:
     return None
 
 
+def _is_final(looks: Sequence[tuple[Frame, Located]]) -> bool:
+    return any(located.problem is not None and located.problem.final for _, located in looks)
+
+
 def _elements(located: Located) -> list[Element]:
     return located.elements or ([located.element] if located.element else [])
 
@@ -223,7 +227,7 @@ async def _locate_ref(page: Page, ref: str, need: Need) -> Found:
             raise await stale(page, entry)
         if found := _found(frame, located):
             return found
-        if waiting_seconds() <= 0.0:
+        if waiting_seconds() <= 0.0 or _is_final([(frame, located)]):
             raise _unfit(pb.Target(ref=ref), [located])
 
 
@@ -280,6 +284,7 @@ def unfit(target: str, problem: Problem, ref: str = "") -> Refusal:
     return Refusal(
         ErrorCode.ERROR_CODE_OBSCURED if obscured else ErrorCode.ERROR_CODE_NOT_INTERACTABLE,
         f"{target}: {problem.message}",
+        hint="Use select_option on its list." if problem.reason == "option_of_select" else "",
         details=details,
     )
 

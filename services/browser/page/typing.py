@@ -8,6 +8,7 @@ from itertools import islice
 from hyperkitty.browser.v1 import targets_pb2 as pb
 from hyperkitty.operations.v1.errors_pb2 import ErrorCode
 
+from services.browser.cdp.domains import input as cdp_input
 from services.browser.cdp.message import JsonValue
 from services.browser.page import keyboard, pointer
 from services.browser.page.acting import Aim, Cleared, aim, disarm, reached_other
@@ -28,11 +29,12 @@ MOST_FRAMES_DEEP = 20
 
 @dataclass(frozen=True, slots=True)
 class Typing:
-    """What to type. `masked`: the text is a secret, and never told back."""
+    """What to type. `insert`: in one piece, without keys."""
 
     text: str
     clear: bool = False
     submit: bool = False
+    insert: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,30 +67,38 @@ async def _focus(page: Page, target: pb.Target, cleared: Cleared) -> Found:
 
 
 async def _focused(page: Page, cleared: Cleared) -> Found:
-    """The element that has focus, through frames."""
+    """The element that has focus and takes text. Raises Refusal not_interactable."""
+    found = await having_focus(page, editable=True)
+    if found is None:
+        raise Refusal(
+            ErrorCode.ERROR_CODE_NOT_INTERACTABLE,
+            "nothing has focus",
+            hint="Name a target, so that type clicks it first.",
+            details={"reason": "not_focused"},
+        )
+    await cleared()
+    return found
+
+
+async def having_focus(page: Page, *, editable: bool) -> Found | None:
+    """The element that has focus, through frames; None when nothing has. Raises Refusal when it must take text."""
     frame = page.frames.main
     if len(page.frames.all()) > 1:
         await page.frames.place(current_budget().remaining())
     for _ in range(MOST_FRAMES_DEEP):
         try:
-            focused = await page.minting(frame, "focused", {}, Focused, 1)
+            focused = await page.minting(frame, "focused", {"editable": editable}, Focused, 1)
         except WorldGone:
             break
         if focused.element is not None and focused.handle:
             if focused.problem is not None:
                 raise unfit(f"the focused {focused.element.role}", focused.problem, focused.element.ref)
-            await cleared()
             return Found(frame, focused.handle, (0, 0, 0, 0), focused.element)
         inner = page.frames.get(focused.frame)
         if inner is None:
             break
         frame = inner
-    raise Refusal(
-        ErrorCode.ERROR_CODE_NOT_INTERACTABLE,
-        "nothing has focus",
-        hint="Name a target, so that type clicks it first.",
-        details={"reason": "not_focused"},
-    )
+    return None
 
 
 async def _arm(page: Page, found: Found) -> KeysArmed | None:
@@ -124,7 +134,7 @@ async def _type(page: Page, found: Found, typing: Typing, armed: KeysArmed) -> s
         await keyboard.send(page, [*keyboard.SELECT_ALL, *keyboard.ERASE])
     elif not armed.empty:
         await keyboard.send(page, keyboard.TO_THE_END)
-    events = keyboard.text_events(typing.text)
+    events = iter([cdp_input.InsertText(text=typing.text)]) if typing.insert else keyboard.text_events(typing.text)
     value = await _read_back(page, found, end=False) if typing.clear and not typing.text else None
     while chunk := list(islice(events, LOOK_EVERY)):
         await keyboard.send(page, chunk)

@@ -62,7 +62,7 @@ class Driver:
         assert handler is not None, name
         with deadlines.within(seconds):
             mark = Mark.of(self.tab)
-            result = await handler.call(self.tab, operation)
+            result = await handler.call(self.tab if operations()[name].on_tab else self.session, operation)
             if operations()[name].write:
                 self.changed = await mark.changed()
         return result

@@ -19,6 +19,9 @@ const nextFrame = () => new Promise((resolve) => {
 // Why an element cannot take input now: {reason, message}, or null.
 function obstacle(element, need) {
   if (!isConnected(element)) return { reason: "detached", message: "it is no longer in the document" };
+  if (need.visible !== false && tagOf(element) === "option" && isInClosedList(element)) {
+    return { reason: "option_of_select", message: "it is an option of a closed list, which select_option chooses", final: true };
+  }
   if (need.visible !== false && !isVisible(element)) return { reason: "not_visible", message: whyInvisible(element) };
   if (need.enabled !== false && isDisabled(element)) return { reason: "disabled", message: "it is disabled" };
   if (need.editable) {
@@ -28,6 +31,11 @@ function obstacle(element, need) {
     if (element.readOnly || attr(element, "aria-readonly") === "true") return { reason: "read_only", message: "it is read-only" };
   }
   return null;
+}
+
+function isInClosedList(option) {
+  const select = closestFlat(option, (at) => tagOf(at) === "select");
+  return !!select && !select.multiple && select.size <= 1;
 }
 
 function whyInvisible(element) {
@@ -51,7 +59,7 @@ async function locate({ spec, need, milliseconds, wait, loan }) {
       const described = describeElement(element);
       return { total: found.length, handle: handleOf(element), quad: quadOf(element), element: described, ...takeMinted() };
     }
-    if (!wait || performance.now() >= end) {
+    if (!wait || (problem && problem.final) || performance.now() >= end) {
       return { total: found.length, problem, element: element ? describeElement(element) : null, ...takeMinted() };
     }
     await nextFrame();

@@ -1,7 +1,9 @@
 // The one door of the scripts: run(name, arguments) gives {value} or {bad}.
 
 const FUNCTIONS = {
-  snapshot, read, links, query, replacements, locate, aim, finish, focused, armKeys, typed,
+  snapshot, read, links, query, replacements, locate, aim, finish, focused, armKeys, armFirstKey, typed,
+  findText, textRest, absentRest, checkable, checkRest, choices, pickOptions, setValue, submitter,
+  describeAgain,
   wheelTarget, scrollRest, reveal, pageBox, through,
   view: () => ({ x: 0, y: 0, width: innerWidth, height: innerHeight }),
   state: pageState,
