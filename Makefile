@@ -59,8 +59,8 @@ generate: environment
 
 .PHONY: run demo check lint types architecture unit test clean
 
-run: setup ## Start HyperKitty in the foreground; Ctrl-C ends it.
-	@exec $(BIN)/hyperkitty up
+run: setup ## Start HyperKitty, show a demonstration, stay up; Ctrl-C ends it.
+	@exec $(BIN)/python -m deploy.local.demo --stay
 
 demo: setup ## The demonstration agent on a fresh home, step by step.
 	@exec $(BIN)/python -m deploy.local.demo

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 import uvloop
 
-from deploy.local.demo import start, stop, wait_for_state
+from deploy.local.demo import FREE_PORTS, start, stop, wait_for_state
 from services.browser.cdp.client import CdpClient
 from services.browser.cdp.domains import input as cdp_input
 from services.browser.cdp.domains import page, runtime, target
@@ -141,7 +141,7 @@ async def run(rounds: int) -> None:
     """The whole comparison, in a home of its own."""
     with tempfile.TemporaryDirectory(prefix="hyperkitty-bench-") as scratch:
         home = Path(scratch) / "home"
-        process = start(home)
+        process = start(home, FREE_PORTS)
         directories = SessionDirectories(Path(scratch) / "bare")
         directories.claim()
         chromium = await Launcher(directories).launch(LaunchRequest(new_id("sess"), find(None)))

@@ -1,5 +1,7 @@
 """`make demo`: start everything, let an agent find something on a small site, show one refusal, stop everything.
 
+With `--stay` (`make run`): the same on the user's home, and stay up.
+
 Exit code 0 only when every step gave the value it should.
 """
 
@@ -16,15 +18,18 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 from typing import Any
 from urllib.parse import urlsplit
 
 from deploy.local.demo_site import DemoSite
+from deploy.local.home import default_root
 
 TREE = Path(__file__).resolve().parents[2]
 READY_SECONDS = 30.0
 STOP_SECONDS = 12.0
 CALL_SECONDS = 60.0
+FREE_PORTS = {"HYPERKITTY_REST_PORT": "0", "HYPERKITTY_GRPC_PORT": "0"}
 ANSWER = "Shelf 7, row 1"
 GRANTS = ["create_session", "open_tab", "read_page", "query_element", "click", "type", "screenshot", "extract_links"]
 
@@ -205,11 +210,10 @@ def run_steps(demonstration: Demonstration) -> bool:
     return True
 
 
-def start(home: Path) -> subprocess.Popen[bytes]:
-    """`up` on a home, with free ports unless the environment sets some."""
-    environment = {"HYPERKITTY_REST_PORT": "0", "HYPERKITTY_GRPC_PORT": "0", **os.environ}
+def start(home: Path, ports: dict[str, str]) -> subprocess.Popen[bytes]:
+    """`up` on a home. `ports` are used where the environment sets none."""
     command = [sys.executable, "-m", "deploy.local", "up", "--home", str(home)]
-    return subprocess.Popen(command, cwd=TREE, env=environment)
+    return subprocess.Popen(command, cwd=TREE, env={**ports, **os.environ})
 
 
 def wait_for_state(home: Path, process: subprocess.Popen[bytes]) -> Json:
@@ -218,11 +222,19 @@ def wait_for_state(home: Path, process: subprocess.Popen[bytes]) -> Json:
     while time.monotonic() < deadline:
         if process.poll() is not None:
             raise StepFailed(f"the system ended with exit code {process.returncode}")
-        try:
-            return json.loads((home / "state.json").read_text())
-        except FileNotFoundError:
-            time.sleep(0.02)
+        state = _state(home)
+        # Another system of this home may be running: its state is not what is waited for.
+        if state is not None and state["pid"] == process.pid:
+            return state
+        time.sleep(0.02)
     raise StepFailed(f"the system was not ready after {READY_SECONDS:g} s; see {home}/logs")
+
+
+def _state(home: Path) -> Json | None:
+    try:
+        return json.loads((home / "state.json").read_text())
+    except FileNotFoundError:
+        return None
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:
@@ -239,31 +251,68 @@ def stop(process: subprocess.Popen[bytes]) -> None:
 def demonstrate(home: Path) -> int:
     """The whole demonstration on a home; returns the exit code."""
     begun = time.monotonic()
-    site = DemoSite()
-    site.start()
-    process = start(home)
+    process = start(home, FREE_PORTS)
     good = False
     try:
         state = wait_for_state(home, process)
         print(f"ready after {time.monotonic() - begun:.1f} s: {state['rest_url']}", flush=True)
-        demonstration = Demonstration(Api(state["rest_url"], state["token"]), site)
-        good = run_steps(demonstration)
+        good = run_against(state)
     except StepFailed as failure:
         print(f"FAIL: {failure}", file=sys.stderr)
     finally:
-        try:
-            stop(process)
-        except StepFailed as failure:
-            print(f"FAIL: {failure}", file=sys.stderr)
-            good = False
-        site.stop()
+        good = _stopped(process) and good
     if good:
         print(f"The Book of Tides stands on: {ANSWER}  ({time.monotonic() - begun:.1f} s in all)")
     return 0 if good else 1
 
 
+def run_against(state: Json) -> bool:
+    """The agent's run against a running system, on a site of its own; whether every step went well."""
+    site = DemoSite()
+    site.start()
+    try:
+        return run_steps(Demonstration(Api(state["rest_url"], state["token"]), site))
+    finally:
+        site.stop()
+
+
+def _stopped(process: subprocess.Popen[bytes]) -> bool:
+    try:
+        stop(process)
+    except StepFailed as failure:
+        print(f"FAIL: {failure}", file=sys.stderr)
+        return False
+    return True
+
+
+def stay(home: Path) -> int:
+    """`make run`: start, demonstrate, stay up until Ctrl-C; returns the system's exit code."""
+    process = start(home, {})
+
+    # Ctrl-C reaches the system too: it ends by itself, and is waited for here.
+    def pass_on(number: int, _frame: FrameType | None) -> None:
+        if number == signal.SIGTERM:
+            process.send_signal(number)
+
+    signal.signal(signal.SIGINT, pass_on)
+    signal.signal(signal.SIGTERM, pass_on)
+    try:
+        state = wait_for_state(home, process)
+    except StepFailed as failure:
+        print(f"make run: {failure}", file=sys.stderr)
+        return process.wait(STOP_SECONDS) or 1
+    print("A demonstration: an agent looks something up on a small site.", flush=True)
+    if not run_against(state) and process.poll() is None:
+        print("The demonstration failed; the system stays up.", file=sys.stderr)
+    if process.poll() is None:
+        print(f"\nDashboard: {state['rest_url']}/  (token: {home}/root.token)   Ctrl-C stops everything.", flush=True)
+    return process.wait()
+
+
 def main() -> int:
     """Entry point."""
+    if sys.argv[1:] == ["--stay"]:
+        return stay(default_root())
     given = os.environ.get("HYPERKITTY_HOME")
     if given:
         return demonstrate(Path(given).resolve())
