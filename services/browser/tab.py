@@ -51,6 +51,9 @@ class Tab:
         self.page = Page(cdp, session.refs, self._identity)
         # A page's main frame has its target's id.
         self.page.navigation.main_frame_id = target_id
+        self.emulated = pb.SessionSettings()
+        """What its pages are told: the session's settings, and what calls changed for this tab."""
+        self.emulated.CopyFrom(session.settings)
         self.dialog: pb.Dialog | None = None
         self.writes = asyncio.Lock()
         """Held by a write: one at a time, in arrival order (asyncio locks are first come, first served)."""

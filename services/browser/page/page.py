@@ -11,16 +11,19 @@ from typing import Any, TypeVar
 from hyperkitty.operations.v1.errors_pb2 import ErrorCode
 from msgspec import Struct
 
+from services.browser.cdp.domains import log as cdp_log
 from services.browser.cdp.domains import network, runtime, target
 from services.browser.cdp.domains import page as cdp_page
 from services.browser.cdp.errors import CdpClosed, CdpFault
 from services.browser.cdp.message import Command, Empty, JsonValue
 from services.browser.cdp.session import CdpSession
 from services.browser.page.conditions import Conditions
+from services.browser.page.console import Console
 from services.browser.page.cursors import Cursors
 from services.browser.page.frames import Frame, Frames
 from services.browser.page.navigation import NavigationLog
 from services.browser.page.refs import RefEntry, RefNumbers
+from services.browser.page.requests import Requests
 from services.browser.page.results import Minting, PageState
 from services.browser.page.scripts_bundle import WORLD, bundle
 from services.browser.page.traffic import Traffic
@@ -59,6 +62,12 @@ class Page:
         self.conditions = Conditions()
         self.traffic = Traffic(self.conditions, time.monotonic)
         self.traffic.hear(session)
+        self.console = Console()
+        self.console.hear(session)
+        self.requests = Requests()
+        self.requests.hear(session)
+        self._overrides: dict[str, Command[Any]] = {}
+        self._sessions: set[CdpSession] = {session}
         self.navigation = NavigationLog(session, self.conditions, self.traffic)
         self.frames = Frames(self.wire, session, self._frames_changed)
         self.cursors = Cursors()
@@ -85,6 +94,8 @@ class Page:
         commands: list[Command[Any]] = [
             cdp_page.Enable(),
             cdp_page.SetLifecycleEventsEnabled(enabled=True),
+            runtime.Enable(),
+            cdp_log.Enable(),
             # Bodies are not kept: only their ends are heard.
             network.Enable(max_total_buffer_size=0, max_resource_buffer_size=0),
             cdp_page.AddScriptToEvaluateOnNewDocument(source=bundle(), world_name=WORLD, run_immediately=True),
@@ -109,18 +120,31 @@ class Page:
         self.frames.adopt(child, info.target_id, info.parent_frame_id or "")
         self.navigation.hear(child)
         self.traffic.hear(child)
+        self.console.hear(child)
+        self.requests.hear(child)
+        self._sessions.add(child)
+        child.on_closed(lambda _: self._sessions.discard(child))
         task = asyncio.create_task(self._run_frame(child), name=f"frame {info.target_id}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def _run_frame(self, child: CdpSession) -> None:
         try:
-            told = [child.post(command, timeout=FRAME_SECONDS) for command in self._identity()]
+            told = [
+                child.post(command, timeout=FRAME_SECONDS) for command in (*self._identity(), *self._overrides.values())
+            ]
             await self._prepare(child, FRAME_SECONDS)
             await asyncio.gather(*told)
         except CdpFault as error:
             # It went away while it was prepared, as frames do.
             log.debug("frame not prepared: %s", error)
+
+    async def tell(self, commands: Sequence[Command[Empty]]) -> None:
+        """Change what each process of the page's frames is told of its machine, now and later. Raises CdpFault."""
+        seconds = current_budget().remaining()
+        self._overrides.update({command.METHOD: command for command in commands})
+        sent = [self.wire.post(session, command, seconds) for session in self._sessions for command in commands]
+        await asyncio.gather(*sent)
 
     def on_change(self, callback: Callable[[], None]) -> None:
         """Call `callback` when url, title or loading changed."""

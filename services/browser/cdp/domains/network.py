@@ -95,6 +95,21 @@ class SetBypassServiceWorker(Command[Empty]):
     bypass: bool
 
 
+class EmulateNetworkConditions(Command[Empty]):
+    METHOD: ClassVar[str] = "Network.emulateNetworkConditions"
+    offline: bool
+    latency: float
+    download_throughput: float
+    upload_throughput: float
+    connection_type: (
+        Literal["none", "cellular2g", "cellular3g", "cellular4g", "bluetooth", "ethernet", "wifi", "wimax", "other"]
+        | None
+    ) = None
+    packet_loss: float | None = None
+    packet_queue_length: int | None = None
+    packet_reordering: bool | None = None
+
+
 class SetExtraHTTPHeaders(Command[Empty]):
     METHOD: ClassVar[str] = "Network.setExtraHTTPHeaders"
     headers: dict[str, str]

@@ -191,6 +191,7 @@ class ConsoleAPICalled(Event):
     args: list[RemoteObject]
     execution_context_id: int
     timestamp: float
+    stack_trace: StackTrace | None = None
 
 
 class ExceptionThrown(Event):
