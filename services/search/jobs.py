@@ -42,6 +42,8 @@ class JobRecord(msgspec.Struct, frozen=True):
     """Results that were no addresses, or repeats."""
     unreadable: int = 0
     """Documents that could not be fetched or read."""
+    characters: int = 0
+    """Of its documents together."""
     unresponsive: tuple[str, ...] = ()
     """Engines and providers that did not answer, each with its reason."""
     operation_id: str = ""
@@ -144,3 +146,15 @@ class Jobs:
         """Forgets a document's bytes."""
         for number in range(record.parts):
             await self._parts.delete(f"{_PARTS}.{job_id}.{record.document.document_id}.{number}")
+
+    async def forget(self, key: str) -> None:
+        """Deletes a job and its documents. Raises RevisionMismatch where it changed meanwhile."""
+        found = await self.records.get(key)
+        if found is None:
+            return
+        job = found.value.job
+        # The documents first: a job that is half forgotten is forgotten the next time.
+        for result in job.results:
+            if result.source_document_id:
+                await self._documents.delete(f"{_DOCUMENTS}.{job.job_id}.{result.source_document_id}")
+        await self.records.delete(key, found.revision)

@@ -171,7 +171,9 @@ class Pipeline:
             if facts is not None:
                 told.append(Told("search.document_extracted", facts, len(told)))
         failed = sum(1 for each in told if "error" in each.facts)
-        return Step(replace(moved, unreadable=record.unreadable + failed), told)
+        characters = sum(each for told_of in told if isinstance(each := told_of.facts.get("characters"), int))
+        made = replace(moved, unreadable=record.unreadable + failed, characters=record.characters + characters)
+        return Step(made, told)
 
     async def _rank(self, record: JobRecord) -> Step:
         moved = _moved(record)

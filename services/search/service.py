@@ -12,6 +12,7 @@ from services.search.census import Census
 from services.search.configured import providers_of
 from services.search.jobs import ContentPart, DocumentRecord, JobRecord, Jobs
 from services.search.pipeline import Pipeline
+from services.search.retention import Retention
 from services.search.runner import Runner
 from services.search.servicer import SearchServicer
 
@@ -31,6 +32,7 @@ async def build(kit: Kit) -> Service:
 
     census = Census(records)
     kit.spawn(census.watch_for_ever(), "census")
+    kit.spawn(Retention(jobs, census).keep_for_ever(), "retention")
 
     async def status() -> OwnStatus:
         return OwnStatus(census.counts())

@@ -11,11 +11,14 @@ import aiohttp
 from multidict import CIMultiDictProxy
 from yarl import URL
 
+from services.kit import logs
 from services.kit.deadlines import current_budget
 from services.kit.dialer import CheckedDialer, EgressBlocked
 from services.kit.errors import Refusal
 from services.kit.hosts import InvalidHost, host_and_port
 from services.search.web.resolver import CheckedResolver
+
+log = logs.get(__name__)
 
 USER_AGENT = "HyperKittySearch/1.0"
 _CONNECTIONS, _CONNECTIONS_A_HOST = 32, 4
@@ -73,7 +76,9 @@ class HttpClient:
                 await self._check(url)
                 return await self._send(url, most_bytes, headers or {})
         except (EgressBlocked, InvalidHost) as error:
-            raise FetchFailed("blocked", str(error)) from error
+            # Not why: what a name inside leads to is nobody's business who asks from outside.
+            log.info("fetch_blocked", url=url[:200], reason=str(error))
+            raise FetchFailed("blocked", f"{url[:200]} may not be reached: it is not a public http address") from error
         except TimeoutError as error:
             raise FetchFailed("timeout", f"{url[:200]} did not answer within {seconds:g} s") from error
         except Refusal:

@@ -72,7 +72,9 @@ async def test_a_document_with_where_it_was_and_what_it_is(fetcher: WebFetcher, 
 )
 async def test_what_is_not_public_is_not_reached(fetcher: WebFetcher, site: Site, url: str) -> None:
     site.put("/page", "secret")
-    assert (await refused(fetcher, url.format(port=site.port))).reason == "blocked"
+    refusal = await refused(fetcher, url.format(port=site.port))
+    assert refusal.reason == "blocked"
+    assert "10.0.0.7" not in str(refusal)
     assert site.hits("/page") == []
 
 
