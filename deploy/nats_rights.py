@@ -54,6 +54,13 @@ def rights_of(process: Process) -> Rights:
     return Rights(tuple(publish), (f"{inbox_prefix(process.name)}.>", EVENT_SUBJECTS))
 
 
+def user_of(process: Process, password: str) -> dict[str, object]:
+    """The user of NATS's configuration that `process` is."""
+    rights = rights_of(process)
+    permissions = {"publish": {"allow": rights.publish}, "subscribe": {"allow": rights.subscribe}}
+    return {"user": process.name, "password": password, "permissions": permissions}
+
+
 def _creating(stream: str) -> list[str]:
     return [f"$JS.API.STREAM.CREATE.{stream}"]
 

@@ -64,3 +64,12 @@ TABLE: tuple[Process, ...] = (
 # Ports of the front door on 127.0.0.1 (SPEC section 11).
 REST_PORT = 8420
 GRPC_PORT = 8421
+
+# Where a process has an address of its own (container, pod), all use the same ports.
+POD_GRPC_PORT = 8430
+POD_METRICS_PORT = 8431
+NATS_PORT = 4222
+NATS_CLUSTER_PORT = 6222
+NATS_MONITOR_PORT = 8222
+# Envoy, in front of the gateway.
+EDGE_PORT = 8443

@@ -74,16 +74,17 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 class DemoSite:
-    """The site on a free port, from `start` to `stop`."""
+    """The site on a free port of an address of this machine, from `start` to `stop`."""
 
-    def __init__(self) -> None:
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+    def __init__(self, address: str = "127.0.0.1") -> None:
+        self._address = address
+        self._server = ThreadingHTTPServer((address, 0), _Handler)
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
 
     @property
     def host(self) -> str:
-        """`127.0.0.1:port`."""
-        return f"127.0.0.1:{self._server.server_port}"
+        """`address:port`."""
+        return f"{self._address}:{self._server.server_port}"
 
     @property
     def hits(self) -> list[str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import cast
 
 from deploy.local.home import Home, write_private
-from deploy.nats_rights import rights_of
+from deploy.nats_rights import user_of
 from deploy.processes import NATS, Process
 
 PASSWORD_BYTES = 24
@@ -48,9 +48,7 @@ def write_configuration(home: Home, port: int, table: Iterable[Process]) -> Path
             continue
         password = secrets.token_urlsafe(PASSWORD_BYTES)
         write_private(home.credentials(process.name), f"{process.name}:{password}\n")
-        rights = rights_of(process)
-        permissions = {"publish": {"allow": rights.publish}, "subscribe": {"allow": rights.subscribe}}
-        users.append({"user": process.name, "password": password, "permissions": permissions})
+        users.append(user_of(process, password))
     settings = {
         "host": "127.0.0.1",
         "port": port,

@@ -280,8 +280,11 @@ def open_channel(service: str, target: str, signer: Signer, tls: Tls | None = No
         # Each channel keeps its own connections: a test may run two systems in one process.
         ("grpc.use_local_subchannel_pool", 1),
     ]
+    return KitChannel(raw_channel(target, tls, options), Caller(service, signer))
+
+
+def raw_channel(target: str, tls: Tls | None, options: list[tuple[str, int | str]]) -> grpc.aio.Channel:
+    """A channel of gRPC's own, for what has no identity: health checks."""
     if tls is not None and not target.startswith("unix:"):
-        raw = grpc.aio.secure_channel(target, tls.channel(), options=options)
-    else:
-        raw = grpc.aio.insecure_channel(target, options=options)
-    return KitChannel(raw, Caller(service, signer))
+        return grpc.aio.secure_channel(target, tls.channel(), options=options)
+    return grpc.aio.insecure_channel(target, options=options)

@@ -1,0 +1,1 @@
+"""Images: what each is made of, and building them."""
