@@ -12,6 +12,7 @@ from google.protobuf.descriptor import Descriptor
 from google.protobuf.message import Message
 from hyperkitty.agent.v1.agent_service_pb2 import ActResponse
 from hyperkitty.agent.v1.agents_pb2 import AgentAction
+from hyperkitty.operations.v1.errors_pb2 import ErrorCode
 
 from services.agent import streaks
 from services.agent.proposals import Proposal
@@ -109,6 +110,8 @@ def failed(action: AgentAction, refusal: Refusal, proposal: Proposal | None = No
         action,
         session_id=session_id if isinstance(session_id, str) else "",
         network_requests=int(requests) if isinstance(requests, (int, float)) else 0,
+        # A search that its provider failed has asked it at least once.
+        search_iterations=int(proposal.is_search and refusal.code == ErrorCode.ERROR_CODE_PROVIDER_FAILED),
         repeat_of=streaks.action_of(proposal.call),
         repeat_outcome=streaks.outcome_of(refusal),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -144,4 +143,5 @@ async def test_a_providers_failure_is_the_actions(acting: AgentWorld) -> None:
         await acting.act(agent_id, search("outage"))
     assert caught.value.code == ErrorCode.ERROR_CODE_PROVIDER_FAILED
     assert [action.outcome for action in await acting.history(agent_id)] == ["provider_failed"]
-    await asyncio.gather(acting.act(agent_id, search("kittens")))
+    assert (await acting.get(agent_id)).usage.search_iterations == 1
+    assert (await acting.act(agent_id, search("kittens"))).search.answer.sentences
