@@ -54,6 +54,10 @@ class Api:
         response = self._connection.getresponse()
         return response.status, json.loads(response.read())
 
+    def close(self) -> None:
+        """Give the connection back."""
+        self._connection.close()
+
     def post(self, path: str, body: Json) -> Json:
         """The result of a call that must succeed."""
         status, answer = self.call("POST", path, body)
@@ -268,11 +272,12 @@ def demonstrate(home: Path) -> int:
 
 def run_against(state: Json) -> bool:
     """The agent's run against a running system, on a site of its own; whether every step went well."""
-    site = DemoSite()
+    site, api = DemoSite(), Api(state["rest_url"], state["token"])
     site.start()
     try:
-        return run_steps(Demonstration(Api(state["rest_url"], state["token"]), site))
+        return run_steps(Demonstration(api, site))
     finally:
+        api.close()
         site.stop()
 
 
