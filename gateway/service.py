@@ -17,8 +17,10 @@ from gateway.access.rights import AuthTable
 from gateway.access.tokens import Authenticator, TokenError, read_root_token
 from gateway.calls.backends import Backends
 from gateway.contract import GATEWAY, linked_services, rpcs
+from gateway.openapi.document import document
 from gateway.rpc.proxy import proxied
 from gateway.tokens.servicer import TokenServicer
+from gateway.transcoding.json_text import dump
 from gateway.web.front import Front
 from gateway.web.pages import PROBES, Pages
 from gateway.web.readiness import Readiness
@@ -29,6 +31,7 @@ from services.kit.json_values import JsonValue
 from services.kit.run import Kit, Service
 from services.kit.serving import Server, Servicer
 from services.kit.settings import GatewaySettings, load
+from services.kit.status import VERSION
 from services.kit.store import struct_codec
 
 HOST = "127.0.0.1"
@@ -86,7 +89,8 @@ async def build(kit: Kit) -> Service:
     door = Door(hosts, Authenticator(root, issued), AuthTable(contract), denials, leases)
     # The gateway's own services are asked like any other's; whether it serves is what answers.
     others = {rpc.process for rpc in contract} - {GATEWAY}
-    front = Front(contract, door, backends, Pages(door, Readiness(backends, others)), PROBES)
+    pages = Pages(door, Readiness(backends, others), lambda: dump(document(front.table, VERSION)))
+    front = Front(contract, door, backends, pages, PROBES)
     grace = kit.settings.drain_ms / 1000
     web = WebServer(front, listen_on(HOST, settings.rest_port), grace)
     fronts = _Fronts(kit, issued, web, Server(proxied(contract, door, backends), None), settings.grpc_port)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import cache
 from pathlib import Path
 
 from hyperkitty.operations.v1.errors_pb2 import ErrorCode
@@ -11,6 +12,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.staticfiles import StaticFiles
 
 from gateway.access.door import Door
+from gateway.openapi.document import PATH as OPENAPI
 from gateway.web.answers import Answer, method_not_allowed
 from gateway.web.exchange import Exchange, Receive, Scope, Send
 from gateway.web.readiness import Readiness
@@ -40,14 +42,19 @@ _HEADERS = {
 class Pages:
     """Answers what no route of the contract answers; 404 in the envelope when it is nothing."""
 
-    def __init__(self, door: Door, readiness: Readiness, frontend: Path = FRONTEND) -> None:
+    def __init__(
+        self, door: Door, readiness: Readiness, openapi: Callable[[], bytes] = bytes, frontend: Path = FRONTEND
+    ) -> None:
+        """`openapi` makes the document of the routes, when it is first asked for."""
         self._door = door
+        self._openapi = cache(openapi)
         self._readiness = readiness
         self._static = StaticFiles(directory=frontend)
         self._computed: dict[str, Callable[[Exchange], Awaitable[Response]]] = {
             "/livez": _live,
             "/readyz": self._ready,
             "/metrics": self._metrics,
+            OPENAPI: self._document,
         }
 
     async def answer(self, exchange: Exchange, scope: Scope, receive: Receive, send: Send) -> Answer | None:
@@ -91,6 +98,10 @@ class Pages:
             # One part that is down takes no gateway out of its pool: that would make one failure everybody's.
             status = "degraded" if any(services.values()) else "not_ready"
         return JSONResponse({"status": status, "services": states}, status_code=503 if status == "not_ready" else 200)
+
+    async def _document(self, exchange: Exchange) -> Response:
+        self._door.caller(exchange.header(b"authorization"))
+        return Response(self._openapi(), media_type="application/json")
 
     async def _metrics(self, exchange: Exchange) -> Response:
         caller = self._door.caller(exchange.header(b"authorization"))

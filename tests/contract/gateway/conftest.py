@@ -26,7 +26,9 @@ from gateway.access.rights import AuthTable
 from gateway.access.tokens import Authenticator, digest_of
 from gateway.calls.backends import Backends
 from gateway.contract import Rpc, linked_services, rpcs
+from gateway.openapi.document import document
 from gateway.tokens.servicer import TokenServicer
+from gateway.transcoding.json_text import dump
 from gateway.web.front import Front
 from gateway.web.pages import PROBES, Pages
 from gateway.web.readiness import Readiness
@@ -127,7 +129,7 @@ async def running() -> AsyncGenerator[Gateway]:
         ]
         for process in processes.values():
             await process.start()
-        pages = Pages(door, Readiness(backends, processes))
+        pages = Pages(door, Readiness(backends, processes), lambda: dump(document(front.table, "1.2.3")))
         front = Front(contract, door, backends, pages, PROBES)
         server = WebServer(front, listen_on("127.0.0.1", 0), 2.0)
         await server.start()

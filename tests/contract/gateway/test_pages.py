@@ -89,3 +89,13 @@ async def test_pages_take_get_only(gateway: Gateway) -> None:
         assert response.headers["allow"] == "GET, HEAD"
     async with gateway.http.head(gateway.url + "/") as response:
         assert response.status == 200
+
+
+async def test_the_openapi_document_needs_a_token(gateway: Gateway) -> None:
+    async with gateway.http.get(f"{gateway.url}/api/openapi.json") as refused:
+        assert refused.status == 401
+    async with gateway.http.get(f"{gateway.url}/api/openapi.json", headers=AUTHORIZATION) as answer:
+        assert (answer.status, answer.content_type) == (200, "application/json")
+        document = await answer.json()
+    assert document["openapi"].startswith("3.1")
+    assert "/api/agents/{agent_id}/actions" in document["paths"]

@@ -41,7 +41,7 @@ SESSION_JSON = (
     f'{{"session_id":"{SESSION}","owner_agent_id":"","profile":"","pid":4711,"status":"ready","restart_count":0,'
     '"tabs":[],"settings":null,"network_policy":null,"sandbox":"on","egress_isolation":"namespace",'
     '"browser":{"name":"chromium-headless-shell","version":"156.0"},"memory_bytes":0,'
-    '"created_at_ms":1735689600000,"updated_at_ms":1735689600000,"tenant":"default"}'
+    '"created_at_ms":1735689600000,"updated_at_ms":1735689600000,"tenant":"default","network_requests":0}'
 )
 TAB_JSON = (
     f'{{"tab_id":"{TAB}","session_id":"{SESSION}","url":"https://example.com/","title":"Example Domain",'
@@ -116,7 +116,7 @@ async def test_an_agent_creates_a_session(gateway: Gateway) -> None:
     gateway["agent"].unary["Act"] = act
     _, text = await post(gateway, f"/api/agents/{AGENT}/actions", '{"tool":"browser","op":"create_session","args":{}}')
     assert text == (
-        f'{{"operation_id":"op_…","action_id":"{ACTION}","request_id":"{REQUEST_ID}","status":"succeeded",'
+        f'{{"operation_id":"op_…","action_id":"{ACTION}","warning":"","request_id":"{REQUEST_ID}","status":"succeeded",'
         f'"result":{SESSION_JSON}}}'
     )
     (seen,) = gateway["agent"].seen
@@ -142,7 +142,7 @@ async def test_an_agent_opens_a_tab(gateway: Gateway) -> None:
     body = f'{{"tool":"browser","op":"open_tab","args":{{"session_id":"{SESSION}","url":"https://example.com"}}}}'
     _, text = await post(gateway, f"/api/agents/{AGENT}/actions", body)
     assert text == (
-        f'{{"operation_id":"op_…","action_id":"{ACTION}","request_id":"{REQUEST_ID}","status":"succeeded",'
+        f'{{"operation_id":"op_…","action_id":"{ACTION}","warning":"","request_id":"{REQUEST_ID}","status":"succeeded",'
         f'"result":{TAB_JSON}}}'
     )
     (seen,) = gateway["agent"].seen

@@ -1,0 +1,1 @@
+"""OpenAPI of the REST routes, made from the contract's descriptors (SPEC §11)."""
