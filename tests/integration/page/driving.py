@@ -22,7 +22,7 @@ from services.kit.capabilities import operations
 from services.kit.ids import new_id
 from tests.site import Site
 
-SECONDS = 10.0
+SECONDS = 30.0
 CASES = Path(__file__).parents[2] / "cases"
 
 # Put on every page: what the page itself sees of the pointer and the keys.

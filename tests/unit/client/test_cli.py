@@ -5,13 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
-from pathlib import Path
 
 import pytest
 from hyperkitty import cli
-
-STATUS_SECONDS = 0.15
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
@@ -65,12 +61,10 @@ def test_what_a_dead_system_left_is_not_believed(monkeypatch: pytest.MonkeyPatch
     assert run(monkeypatch, "status") == 3
 
 
-def test_status_is_quick() -> None:
-    """The best of ten, so that a busy machine does not decide."""
-    command = [str(Path(sys.executable).parent / "hyperkitty"), "status"]
-    took: list[float] = []
-    for _ in range(10):
-        began = time.perf_counter()
-        subprocess.run(command, capture_output=True, timeout=10)
-        took.append(time.perf_counter() - began)
-    assert min(took) <= STATUS_SECONDS
+def test_status_loads_nothing_large() -> None:
+    """What keeps it quick; how quick it is, the bench says."""
+    look = "import hyperkitty.cli, json, sys; print(json.dumps(sorted({name.split('.')[0] for name in sys.modules})))"
+    loaded = json.loads(
+        subprocess.run([sys.executable, "-c", look], capture_output=True, timeout=30, check=True).stdout
+    )
+    assert {"grpc", "google", "asyncio", "http", "ssl", "typer", "rich"}.isdisjoint(loaded)

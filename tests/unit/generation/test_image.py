@@ -16,11 +16,17 @@ syntax = "proto3";
 package hyperkitty.try.v1;
 import "buf/validate/validate.proto";
 import "google/api/annotations.proto";
+// A service.
 service TryService {
   // Tries.
   rpc Try(TryRequest) returns (TryResponse) { option (google.api.http) = {get: "/api/try"}; }
 }
-message TryRequest { string name = 1 [(buf.validate.field).string.min_len = 1]; }
+// What to try.
+message TryRequest {
+  // Its name.
+  string name = 1 [(buf.validate.field).string.min_len = 1];
+}
+// What came of it.
 message TryResponse {}
 """
 
