@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -14,6 +14,7 @@ from hyperkitty.operations.v1.errors_pb2 import ErrorCode
 from services.browser.cdp.domains import browser, target
 from services.browser.cdp.domains.network import CookieParam
 from services.browser.cdp.errors import CdpFault
+from services.browser.downloads import Downloads, Rules
 from services.browser.page.refs import RefNumbers
 from services.browser.reports import Report, Reports
 from services.browser.requests import WORKERS, RequestCount
@@ -122,6 +123,9 @@ class Session:
         self.opened: list[str] = []
         for rule in plan.past.opened:
             self.open_private(parse_rule(rule))
+        blocked = plan.settings.downloads == pb.DOWNLOAD_POLICY_BLOCK
+        rules = Rules(plan.session_id, chromium.directory.downloads, blocked)
+        self.downloads = Downloads(rules, self.keep, self.report)
         self.kept: SavedSession | None = None
         """What was last written of it, to bring it back."""
         self.default_user_agent = ""
@@ -155,8 +159,7 @@ class Session:
         initial = await cdp.send(target.GetTargets(), timeout=timeout)
         self._initial = frozenset(info.target_id for info in initial.target_infos)
         await cdp.send(attach, timeout=timeout)
-        # Files are refused until a session keeps them; that one was sent is told all the same.
-        await cdp.send(browser.SetDownloadBehavior(behavior="deny", events_enabled=True), timeout=timeout)
+        await self.downloads.start(cdp, timeout)
         self.default_user_agent = (await version).user_agent
         self.chromium.on_exit(self._exited)
 
@@ -229,7 +232,9 @@ class Session:
             facts["url"] = without_credentials(url)
         self._reports.add(Report(category, subject, self.tenant, self.session_id, self.owner_agent_id, facts))
 
-    async def keep(self, kind: ArtifactKind.ValueType, content_type: str, data: bytes) -> Artifact:
+    async def keep(
+        self, kind: ArtifactKind.ValueType, content_type: str, data: bytes | AsyncIterator[bytes]
+    ) -> Artifact:
         """Store what the current operation made. Raises Refusal unavailable."""
         operation = operation_or_none()
         new = NewArtifact(
@@ -386,6 +391,7 @@ class Session:
 
     async def discard(self) -> None:
         """Give back what it holds: processes, files, sockets."""
+        self.downloads.close()
         for task in list(self._tasks):
             task.cancel()
         # The proxy first: it listens on a socket that Chromium's end closes.

@@ -23,8 +23,6 @@ UNPUBLISHED = {
     "agent.action.denied",
     "browser.control.returned",
     "browser.control.taken",
-    "browser.download.completed",
-    "browser.download.failed",
 }
 
 

@@ -34,11 +34,6 @@ RPCS: dict[str, Message] = {
 OPERATIONS: dict[str, Message] = {
     "drag": op.DragOperation(tab_id=TAB, source=TARGET, destination=TARGET),
     "upload_file": op.UploadFileOperation(tab_id=TAB, target=TARGET, files=[op.UploadFile(name="a", content=b"a")]),
-    "list_downloads": op.ListDownloadsOperation(session_id=SESSION),
-    "get_download": op.GetDownloadOperation(session_id=SESSION, artifact_id=new_id("art")),
-    "get_cookies": op.GetCookiesOperation(session_id=SESSION),
-    "set_cookies": op.SetCookiesOperation(session_id=SESSION, cookies=[op.Cookie(name="a", domain="example.com")]),
-    "clear_cookies": op.ClearCookiesOperation(session_id=SESSION),
     "export_state": op.ExportStateOperation(session_id=SESSION),
     "import_state": op.ImportStateOperation(session_id=SESSION, artifact_id=new_id("art")),
 }

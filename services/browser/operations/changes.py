@@ -13,6 +13,7 @@ from hyperkitty.browser.v1 import targets_pb2 as pb
 
 from services.browser.cdp.domains import target
 from services.browser.cdp.errors import CdpClosed
+from services.browser.downloads import safe_name
 from services.browser.page.wire import DialogInterrupted
 from services.browser.page.world import WorldGone
 from services.browser.tab import Tab
@@ -21,6 +22,7 @@ from services.kit.deadlines import current_budget
 STATE_SECONDS = 2.0
 WINDOW_SECONDS = 2.0
 DOWNLOAD_SECONDS = 1.0
+"""Most files are whole by then; of others the result says that they are in progress."""
 PARSED_SECONDS = 0.5
 """A document that has committed is given so long to be parsed, for its title and for what is asked of it next."""
 MARGIN_SECONDS = 0.2
@@ -89,6 +91,9 @@ class Mark:
                 await page.conditions.until(
                     lambda: log.download_since(self.number) is not None, min(left, DOWNLOAD_SECONDS)
                 )
+            download = log.download_since(self.number)
+            if download is not None:
+                await self.tab.session.downloads.until_ended(download.guid, min(left, DOWNLOAD_SECONDS))
 
     async def _new_tab(self, seconds: float) -> None:
         """A window that opened becomes a tab once the browser attaches it. Raises TimeoutError."""
@@ -116,12 +121,13 @@ class Mark:
             changed.dialog.CopyFrom(self.tab.dialog)
         download = log.download_since(self.number)
         if download is not None:
+            kept = self.tab.session.downloads.of(download.guid)
             changed.download.CopyFrom(
-                pb.Download(
+                kept
+                or pb.Download(
                     url=download.url,
-                    suggested_name=download.suggested_filename,
-                    state=pb.DOWNLOAD_STATE_BLOCKED,
-                    reason="downloads are not kept yet",
+                    suggested_name=safe_name(download.suggested_filename),
+                    state=pb.DOWNLOAD_STATE_IN_PROGRESS,
                 )
             )
         return changed

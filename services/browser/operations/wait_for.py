@@ -11,6 +11,7 @@ from services.browser.operations.reads import reading
 from services.browser.operations.registry import handles
 from services.browser.page import awaiting
 from services.browser.page.results import Element
+from services.browser.page.targeting import waiting_seconds
 from services.browser.tab import Tab
 from services.kit.errors import Refusal
 
@@ -41,9 +42,18 @@ async def _wait(tab: Tab, operation: WaitForOperation) -> Element | None:
             element = await awaiting.present(page, operation.target, operation.state)
     if operation.network_idle:
         await awaiting.quiet(page)
+    if operation.download:
+        await _download(tab)
     if operation.time_ms:
         await awaiting.elapsed(page, operation.time_ms / 1000)
     return element
+
+
+async def _download(tab: Tab) -> None:
+    try:
+        await tab.session.downloads.one_ended(waiting_seconds())
+    except TimeoutError:
+        raise awaiting.overdue("no download ended") from None
 
 
 def _check(operation: WaitForOperation) -> None:
