@@ -23,7 +23,7 @@ from services.search.answers import synthesize
 from services.search.derived_ids import derived_id
 from services.search.documents import Documents
 from services.search.jobs import DocumentRecord, JobRecord, Jobs, RawHit
-from services.search.providers.provider import Hit, Provider
+from services.search.providers.provider import Hit, Provider, failed
 from services.search.queries import normalize_query
 from services.search.ranking import Source, rank
 from services.search.stages import Stage
@@ -51,6 +51,11 @@ class Step:
 
     record: JobRecord
     told: list[Told] = field(default_factory=list[Told])
+
+
+def started(record: JobRecord) -> Told:
+    """What the log is told of a job that was taken."""
+    return Told("search.started", {"query": record.job.query, "provider": record.job.provider})
 
 
 Work = Callable[[JobRecord], Awaitable[Step]]
@@ -85,11 +90,15 @@ class Pipeline:
         return step
 
     def _provider(self, record: JobRecord) -> Provider:
-        return self._providers[record.job.provider]
+        found = self._providers.get(record.job.provider)
+        if found is None:
+            # A job that was taken before the settings changed.
+            raise failed(record.job.provider, "not_set_up", "it is not set up any more")
+        return found
 
     async def _take_query(self, record: JobRecord) -> Step:
-        # search.started is published by the call that makes the job, before it answers.
-        return Step(_moved(record))
+        # The call that made the job has told of it before it answered, unless the process died in between.
+        return Step(_moved(record), [started(record)])
 
     async def _normalize_query(self, record: JobRecord) -> Step:
         query = normalize_query(record.job.query)
@@ -119,7 +128,12 @@ class Pipeline:
             for hit in found.hits[:MOST_RESULTS]:
                 place += 1
                 raw.append(_raw(hit, place, query))
-        facts: Facts = {"provider": record.job.provider, "queries": list(record.planned), "results": len(raw)}
+        facts: Facts = {
+            "provider": record.job.provider,
+            "queries": list(record.planned),
+            "results": len(raw),
+            "unresponsive": unresponsive[len(record.unresponsive) :][:_MOST_UNRESPONSIVE],
+        }
         made = replace(
             _moved(record),
             asked=(*record.asked, *record.planned),
@@ -160,8 +174,8 @@ class Pipeline:
         waiting = [each for each in moved.job.results if not each.source_document_id and not each.fetch_error]
         facts = await self._documents.fetch(self._provider(record), moved.job, waiting[:_MOST_FETCHED])
         told = [Told("search.document_retrieved", each, number) for number, each in enumerate(facts)]
-        failed = sum(1 for each in facts if "error" in each)
-        return Step(replace(moved, unreadable=record.unreadable + failed), told)
+        lost = sum(1 for each in facts if "error" in each)
+        return Step(replace(moved, unreadable=record.unreadable + lost), told)
 
     async def _extract(self, record: JobRecord) -> Step:
         moved = _moved(record)
@@ -170,9 +184,9 @@ class Pipeline:
             facts = await self._documents.read(self._provider(record), moved.job, result)
             if facts is not None:
                 told.append(Told("search.document_extracted", facts, len(told)))
-        failed = sum(1 for each in told if "error" in each.facts)
+        lost = sum(1 for each in told if "error" in each.facts)
         characters = sum(each for told_of in told if isinstance(each := told_of.facts.get("characters"), int))
-        made = replace(moved, unreadable=record.unreadable + failed, characters=record.characters + characters)
+        made = replace(moved, unreadable=record.unreadable + lost, characters=record.characters + characters)
         return Step(made, told)
 
     async def _rank(self, record: JobRecord) -> Step:

@@ -23,7 +23,7 @@ from services.search import stages
 from services.search.derived_ids import derived_id
 from services.search.jobs import JobRecord, Jobs
 from services.search.pauses import pause
-from services.search.pipeline import Pipeline, Told
+from services.search.pipeline import Pipeline, Told, started
 
 log = logs.get(__name__)
 
@@ -51,6 +51,7 @@ class Runner:
         self._spawn = spawn
         self._turn = asyncio.Semaphore(_AT_ONCE)
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._is_closed = False
 
     def __len__(self) -> int:
         return len(self._tasks)
@@ -67,7 +68,7 @@ class Runner:
 
     def start(self, job: SearchJob) -> None:
         """Runs a stored job in the background."""
-        if job.job_id in self._tasks:
+        if job.job_id in self._tasks or self._is_closed:
             return
         task = self._spawn(self._run(self._jobs.key_of(job)), f"job-{job.job_id}")
         self._tasks[job.job_id] = task
@@ -78,6 +79,18 @@ class Runner:
         for entry in await self._jobs.every():
             if entry.value.job.stage not in stages.TERMINAL:
                 self.start(entry.value.job)
+
+    async def announce(self, record: JobRecord) -> bool:
+        """Tells the log that a job was taken; whether it acknowledged. The first stage tells it again, as a repeat."""
+        return await self._publish(record, [started(record)])
+
+    async def close(self) -> None:
+        """Breaks every job off where it is: the next start goes on with them."""
+        self._is_closed = True
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def stop(self, job_id: str) -> None:
         """Breaks a job off where it is; its record stays as it is."""
@@ -145,12 +158,13 @@ class Runner:
             except RevisionMismatch:
                 return None
 
-    async def _publish(self, record: JobRecord, told: list[Told]) -> None:
-        """Puts a stage's events on the log, or on disk until the log takes them."""
-        events = [self._event(record, each) for each in told]
-        for event in events:
+    async def _publish(self, record: JobRecord, told: list[Told]) -> bool:
+        """Puts a stage's events on the log, or on disk until the log takes them; whether the log has them all."""
+        acknowledged = True
+        for each in told:
             # One after the other: their order is the story.
-            await self._recorder.write([event], None)
+            acknowledged &= await self._recorder.write([self._event(record, each)], None)
+        return acknowledged
 
     def _event(self, record: JobRecord, told: Told) -> Event:
         job = record.job

@@ -38,6 +38,7 @@ async def build(kit: Kit) -> Service:
         return OwnStatus(census.counts())
 
     async def close() -> None:
+        await runner.close()
         for each in providers.close:
             await each()
 

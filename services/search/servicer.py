@@ -10,7 +10,7 @@ from hyperkitty.search.v1 import search_service_pb2 as pb
 from hyperkitty.search.v1.search_pb2 import SearchJob, SearchOutcome, SearchQuery
 from hyperkitty.search.v1.search_service_pb2_grpc import SearchServiceServicer
 
-from services.kit import errors, record
+from services.kit import errors
 from services.kit.clock import Clock
 from services.kit.deadlines import current_budget
 from services.kit.errors import Refusal
@@ -18,6 +18,7 @@ from services.kit.identity import current_identity
 from services.kit.ids import new_id
 from services.kit.operations import current_operation
 from services.kit.paging import page_of
+from services.kit.recorder import log_unavailable
 from services.kit.store import Entry
 from services.kit.validation import refuse_fields
 from services.search import stages
@@ -60,12 +61,13 @@ class SearchServicer(SearchServiceServicer):
         operation = current_operation()
         operation.subject = made.job.job_id
         await self._jobs.records.create(self._jobs.key_of(made.job), made)
-        record.note("search.started", data={"query": made.job.query, "provider": made.job.provider})
         try:
-            await record.flush()
+            acknowledged = await self._runner.announce(made)
         finally:
             # It is stored: it runs, also where the log takes its events later only.
             self._runner.start(made.job)
+        if not acknowledged:
+            raise log_unavailable(operation.operation_id)
         return pb.StartSearchResponse(job=made.job)
 
     def _new_record(self, query: SearchQuery) -> JobRecord:

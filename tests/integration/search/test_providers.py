@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import signal
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -14,8 +16,10 @@ from hyperkitty.search.v1.search_service_pb2_grpc import SearchServiceStub
 from services.kit.errors import Refusal
 from services.kit.identity import calling_as
 from services.kit.json_values import from_struct
+from services.search import stages
 from tests.integration.agent.small_system import ROOT, SmallSystem, small_system
 from tests.integration.search.searxng_site import SearxngSite
+from tests.waiting import until
 
 PAGES = {
     "sleep.md": "# Sleep\n\nCats 😺 sleep for about sixteen hours a day. Old cats sleep even longer.",
@@ -31,6 +35,15 @@ def instance() -> Iterator[SearxngSite]:
         yield made
 
 
+def settings_of(home: Path, instance: SearxngSite) -> dict[str, str]:
+    return {
+        "HYPERKITTY_SEARCH_PROVIDER": "corpus",
+        "HYPERKITTY_SEARCH_CORPUS": str(home.parent / "corpus"),
+        "HYPERKITTY_SEARCH_SEARXNG": instance.origin,
+        "HYPERKITTY_SEARCH_PRIVATE_HOSTS": f"127.0.0.1:{instance.port}",
+    }
+
+
 @pytest.fixture
 async def system(tmp_path: Path, instance: SearxngSite) -> AsyncIterator[SmallSystem]:
     folder = tmp_path / "corpus"
@@ -38,13 +51,7 @@ async def system(tmp_path: Path, instance: SearxngSite) -> AsyncIterator[SmallSy
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
     async with small_system(tmp_path / "home") as made:
-        settings = {
-            "HYPERKITTY_SEARCH_PROVIDER": "corpus",
-            "HYPERKITTY_SEARCH_CORPUS": str(folder),
-            "HYPERKITTY_SEARCH_SEARXNG": instance.origin,
-            "HYPERKITTY_SEARCH_PRIVATE_HOSTS": f"127.0.0.1:{instance.port}",
-        }
-        await made.start("search", settings)
+        await made.start("search", settings_of(made.home, instance))
         yield made
 
 
@@ -118,3 +125,57 @@ async def test_fan_out_gives_what_the_others_found(system: SmallSystem) -> None:
     both = await search(system, "ok cats water", "fan-out")
     assert {each.url.partition(":")[0] for each in both.results} == {"corpus", "http"}
     assert len(both.results) == 4
+
+
+async def test_a_service_that_is_asked_to_stop_leaves_its_jobs_to_the_next(
+    system: SmallSystem, instance: SearxngSite
+) -> None:
+    stub = SearchServiceStub(system.channel("search"))
+    with calling_as(ROOT):
+        wanted = SearchQuery(query="slow cats", provider="searxng", max_iterations=1)
+        job = (await stub.StartSearch(pb.StartSearchRequest(query=wanted))).job
+        await asyncio.to_thread(until, lambda: "slow cats" in instance.queries, "the instance is asked")
+        assert await system.stop("search") == 0
+        instance.released.set()
+        await system.start("search", settings_of(system.home, instance))
+        result = pb.GetSearchResultRequest(job_id=job.job_id, wait_ms=20_000)
+        assert (await stub.GetSearchResult(result)).outcome.results[0].source_document_id
+    categories = await system.categories(job.job_id)
+    assert (categories[0], categories[-1]) == ("search.started", "search.completed")
+    assert len(categories) == len(set(categories))
+
+
+async def test_a_provider_that_is_not_set_up_any_more_fails_its_jobs(
+    system: SmallSystem, instance: SearxngSite
+) -> None:
+    stub = SearchServiceStub(system.channel("search"))
+    with calling_as(ROOT):
+        wanted = SearchQuery(query="slow cats", provider="searxng", max_iterations=1)
+        job = (await stub.StartSearch(pb.StartSearchRequest(query=wanted))).job
+        await asyncio.to_thread(until, lambda: "slow cats" in instance.queries, "the instance is asked")
+        await system.kill("search")
+        await system.start("search")
+        with pytest.raises(Refusal) as caught:
+            await stub.GetSearchResult(pb.GetSearchResultRequest(job_id=job.job_id, wait_ms=20_000))
+    assert caught.value.details["reason"] == "not_set_up"
+
+
+async def test_a_frozen_nats_delays_a_job_and_loses_or_doubles_nothing(
+    system: SmallSystem, instance: SearxngSite
+) -> None:
+    stub = SearchServiceStub(system.channel("search"))
+    with calling_as(ROOT):
+        wanted = SearchQuery(query="slow cats", provider="searxng", max_iterations=1)
+        job = (await stub.StartSearch(pb.StartSearchRequest(query=wanted))).job
+        await asyncio.to_thread(until, lambda: "slow cats" in instance.queries, "the instance is asked")
+        system.nats.signal(signal.SIGSTOP)
+        instance.released.set()
+        spool = system.home / "spool" / "search.spool"
+        await asyncio.to_thread(until, lambda: spool.exists() and spool.stat().st_size > 0, "the event waits on disk")
+        system.nats.signal(signal.SIGCONT)
+        result = pb.GetSearchResultRequest(job_id=job.job_id, wait_ms=25_000)
+        outcome = (await stub.GetSearchResult(result, timeout=28)).outcome
+    assert outcome.results[0].source_document_id
+    categories = await system.categories(job.job_id)
+    assert len(categories) == len(set(categories))
+    assert categories == [stages.EVENTS[stage] for stage in stages.ORDER[:-1]]

@@ -32,7 +32,7 @@ from services.search.providers.provider import Fetched, Found, Hit, failed
 from services.search.runner import Runner, cancelled
 
 ROOT = CallerIdentity(tenant="default", token_id="tok_r", scopes=TokenScopes(root=True))
-STRAIGHT = [stages.EVENTS[stage] for stage in stages.ORDER[1:-1]]
+STRAIGHT = [stages.EVENTS[stage] for stage in stages.ORDER[:-1]]
 
 
 def _spawn(work: Coroutine[object, object, None], name: str) -> asyncio.Task[None]:
