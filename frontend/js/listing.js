@@ -1,34 +1,45 @@
-// A view that shows one list of the API as a table and reads it again when events say that it changed.
+// A list of the API as a table whose rows lead to one entity; live, and longer on request.
 
 import { read } from "./api.js";
-import { make, table } from "./dom.js";
+import { button, make, refill, table } from "./dom.js";
+import { refusal } from "./forms.js";
+import { live } from "./live.js";
 
-const SETTLE_MS = 200;
+const PAGE = 50;
+const LONGEST = 1_000;
 
-/** `path`, the list's `name` in the answer, `columns` as dom.table takes them, `roots` of the categories that matter. */
-export function listing({ title, path, name, columns, roots, empty }) {
-  return (section, { log }) => {
-    const body = make("div");
-    section.replaceChildren(make("h2", {}, title), body);
-    let timer = 0;
-    const refresh = async () => {
-      try {
-        const rows = (await read(path))[name];
-        body.replaceChildren(rows.length > 0 ? table(columns, rows) : make("p", { class: "quiet" }, empty));
-      } catch (error) {
-        body.replaceChildren(make("p", { class: "bad", role: "alert" }, `${error.message} ${error.hint ?? ""}`));
+/**
+ * `name`: the list's name in the answer; `path(parameters)`; `columns` as dom.table takes them; `concerns(event)`;
+ * `chosen(row)`. Returns {element, now, stop}.
+ */
+export function listing({ log, label, name, query, columns, concerns, empty, chosen }) {
+  const element = make("div", { class: "list" });
+  let wanted = PAGE;
+  const refresh = async () => {
+    try {
+      const { rows, more } = await pages(query(), name, wanted);
+      const parts = rows.length > 0 ? [table(label, columns, rows, chosen)] : [make("p", { class: "quiet" }, empty)];
+      if (more && wanted < LONGEST) {
+        parts.push(button("Load older", () => ((wanted += PAGE), list.now())));
       }
-    };
-    const unfollow = log.follow((events) => {
-      if (events.some((event) => roots.includes(event.category.split(".")[0]))) {
-        clearTimeout(timer);
-        timer = setTimeout(refresh, SETTLE_MS);
-      }
-    });
-    refresh();
-    return () => {
-      clearTimeout(timer);
-      unfollow();
-    };
+      refill(element, ...parts);
+    } catch (error) {
+      refill(element, refusal(error));
+    }
   };
+  const list = live(log, concerns, refresh);
+  list.now();
+  return { element, now: list.now, stop: list.stop };
+}
+
+async function pages(path, name, wanted) {
+  const rows = [];
+  let token = "";
+  do {
+    const more = token ? `&page_token=${encodeURIComponent(token)}` : "";
+    const page = await read(`${path}${path.includes("?") ? "&" : "?"}page_size=${PAGE}${more}`);
+    rows.push(...page[name]);
+    token = page.next_page_token;
+  } while (token && rows.length < wanted);
+  return { rows, more: token !== "" };
 }

@@ -1,6 +1,7 @@
 // The events that this page has seen, newest first, bounded; and who wants to hear of new ones.
 
 import { make, when } from "./dom.js";
+import { placeOf } from "./route.js";
 
 const KEPT = 500;
 
@@ -26,14 +27,14 @@ export class Log {
   }
 }
 
-/** A list of events that grows at its top and keeps at most `most`. */
+/** A list of events, newest at its top, of which it keeps at most `most`. */
 export class EventList {
   constructor(label, most) {
     this.most = most;
     this.element = make("ol", { class: "events", "aria-label": label });
   }
 
-  /** Adds events in the order of the log. */
+  /** Adds events in the order of the log at the top. */
   add(events) {
     this.element.prepend(...[...events].reverse().map(entry));
     while (this.element.childElementCount > this.most) {
@@ -41,21 +42,35 @@ export class EventList {
     }
   }
 
-  /** Adds a line about the stream itself. */
-  note(text) {
-    this.element.prepend(make("li", { class: "bad" }, text));
+  /** Adds events in the order of the log at the bottom, and makes room for them. */
+  addOlder(events) {
+    this.most += events.length;
+    this.element.append(...[...events].reverse().map(entry));
+  }
+
+  /** Shows these alone. */
+  replace(events) {
+    this.element.replaceChildren();
+    this.add(events);
   }
 }
 
 function entry(event) {
   const failed = /failed|rejected|denied|crashed|blocked/.test(event.category);
   const ids = [event.subject, event.agent_id, event.session_id].filter((id, place, all) => id && all.indexOf(id) === place);
-  const facts = event.data && Object.keys(event.data).length > 0 ? JSON.stringify(event.data) : "";
+  const data = event.data && Object.keys(event.data).length > 0 ? JSON.stringify(event.data) : "";
   return make(
     "li",
     { "data-sequence": event.sequence },
     make("span", { class: failed ? "category bad" : "category" }, event.category),
     make("time", { class: "quiet", datetime: new Date(event.emitted_at_ms).toISOString() }, when(event.emitted_at_ms)),
-    make("span", { class: "facts" }, [`#${event.sequence}`, ...ids, facts].join(" ")),
+    make("span", { class: "about" }, `#${event.sequence} `, ...ids.flatMap((id) => [named(id), " "])),
+    make("span", { class: "data" }, data),
   );
+}
+
+/** An id, as a link to where it is looked at when a view shows it. */
+export function named(id) {
+  const place = placeOf(id);
+  return place ? make("a", { href: place }, id) : id;
 }

@@ -2,6 +2,7 @@
 
 import { read, useToken } from "./api.js";
 import { Log } from "./log.js";
+import { current } from "./route.js";
 import { EventStream } from "./stream.js";
 import { agents } from "./views/agents.js";
 import { audit } from "./views/audit.js";
@@ -19,7 +20,7 @@ const loginError = document.getElementById("login-error");
 const section = document.getElementById("view");
 const connection = document.getElementById("connection");
 
-const state = { log: new Log(), gaps: new Log(), stream: null, leave: null };
+const state = { log: new Log(), gaps: new Log(), beats: new Log(), stream: null, view: null, name: "" };
 
 function showConnection(name, text) {
   connection.dataset.state = name;
@@ -27,11 +28,13 @@ function showConnection(name, text) {
 }
 
 function showView() {
-  const wanted = location.hash.replace(/^#\//, "");
-  const name = Object.hasOwn(VIEWS, wanted) ? wanted : "dashboard";
+  const wanted = current();
+  const name = Object.hasOwn(VIEWS, wanted.name) ? wanted.name : "dashboard";
   for (const link of document.querySelectorAll("nav a")) {
-    if (link.getAttribute("href") === `#/${name}`) {
+    const isCurrent = link.getAttribute("href") === `#/${name}`;
+    if (isCurrent) {
       link.setAttribute("aria-current", "page");
+      document.title = `${link.textContent} · HyperKitty`;
     } else {
       link.removeAttribute("aria-current");
     }
@@ -39,16 +42,21 @@ function showView() {
   if (!state.stream) {
     return;
   }
-  state.leave?.();
-  state.leave = VIEWS[name](section, state);
+  if (state.view && state.name === name) {
+    state.view.change?.(wanted.parameters);
+    return;
+  }
+  state.view?.leave();
+  state.name = name;
+  state.view = VIEWS[name](section, state, wanted.parameters);
 }
 
 function logOut(reason) {
   useToken("");
   state.stream?.stop();
-  state.leave?.();
+  state.view?.leave();
   state.stream = null;
-  state.leave = null;
+  state.view = null;
   section.hidden = true;
   section.replaceChildren();
   login.hidden = false;
@@ -64,10 +72,15 @@ async function logIn(token) {
   state.stream = new EventStream({
     events: (fresh) => state.log.add(fresh),
     gap: (gap) => state.gaps.add([gap]),
+    beat: () => state.beats.add([]),
     state: (name, reason) => {
       if (name === "refused") {
         logOut(reason);
       } else {
+        if (name === "live") {
+          // What was missed while away may have left no event.
+          state.beats.add([]);
+        }
         showConnection(name, name === "live" ? "Live" : `Reconnecting… ${reason}`);
       }
     },

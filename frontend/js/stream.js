@@ -10,7 +10,7 @@ const SILENCE_MS = 40_000;
 const REMEMBERED = 2_000;
 
 export class EventStream {
-  /** `handlers`: events(list), state("live" | "lost" | "refused", reason), gap(gap). */
+  /** `handlers`: events(list), state("live" | "lost" | "refused", reason), gap(gap), beat(). */
   constructor(handlers) {
     this.handlers = handlers;
     this.lastSequence = null;
@@ -64,6 +64,7 @@ export class EventStream {
     if (message.heartbeat) {
       // All up to here has been sent; what comes after a reconnection begins here.
       this.lastSequence = Math.max(this.lastSequence ?? 0, message.heartbeat.last_sequence);
+      this.handlers.beat();
     }
     if (message.gap) {
       this.handlers.gap(message.gap);
