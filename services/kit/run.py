@@ -157,7 +157,7 @@ async def open_kit(name: str, settings: CommonSettings) -> AsyncGenerator[Kit]:
             publisher = AckPublisher(connection)
             await publisher.start()
             event_log = NatsEventLog(connection, publisher)
-            await event_log.open()
+            await event_log.open(max_events=settings.events_max_count or -1)
             operations = NatsStore(connection, publisher, "operations", proto_codec(Operation))
             await operations.open(ttl_seconds=_OPERATIONS_SECONDS)
             artifacts = NatsArtifacts(connection, publisher, clock)

@@ -103,6 +103,11 @@ class CommonSettings(Section):
         description="Directory of the public keys, `<service>.pub` (PEM).",
         json_schema_extra={"default_text": "<home>/keys"},
     )
+    events_max_count: int = Field(
+        default=0,
+        ge=0,
+        description="Most events a log made with this keeps, oldest dropped first; 0: as many as time and bytes allow.",
+    )
     tls_dir: Path | None = Field(
         default=None,
         description="Directory with tls.crt, tls.key and ca.crt for mutual TLS between services on TCP.",

@@ -225,7 +225,7 @@ def test_what_has_ended_refuses_everything_but_reading(rest: RestClient, agents:
     assert rest.post(f"/api/agents/{agent.agent_id}/{verb}", body).result["state"] == state
     assert f"agent.{state}" in agent.categories()
     for path, sent in (
-        ("actions", {"tool": "message", "op": "list", "args": {}}),
+        ("actions", {"tool": "message", "op": "list"}),
         ("objective", {"description": "more"}),
         *_ENDS.values(),
     ):

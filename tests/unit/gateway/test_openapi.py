@@ -77,7 +77,7 @@ def is_whole(message: Message) -> bool:
     if any(_is_result(oneof) and message.WhichOneof(oneof.name) is None for oneof in descriptor.oneofs):
         return False
     singular = [each for each in descriptor.fields if each.message_type is not None and not each.is_repeated]
-    results = [each.name for each in singular if any(_is_result(oneof) for oneof in each.message_type.oneofs)]
+    results = [each.name for each in singular if any(_is_result(oneof) for oneof in forms.message_type(each).oneofs)]
     if any(not message.HasField(name) and descriptor.fields_by_name[name].containing_oneof is None for name in results):
         return False
     held = (value for _, value in message.ListFields() if isinstance(value, Message))
