@@ -10,11 +10,18 @@ _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
 _WORD = re.compile(rf"[{_UNSPACED}]|(?:(?![{_UNSPACED}])[^\W_])+(?:['’](?:(?![{_UNSPACED}])[^\W_])+)?")
-# A sentence ends at its mark, with closing quotes and brackets, or at an empty line. Each run of marks is tried once:
+# A sentence ends at its mark, with closing quotes and brackets, at an empty line, or where a line begins another block
+# (Markdown's headings, lists, quotes, tables, code). Each run of marks is tried once:
 # pages are not trusted, and a match holds up the whole process.
 _SENTENCE = re.compile(
-    r"[^\s].*?(?:(?<![.!?…])[.!?…]++[\"'”’)\]]*+(?=\s|$)|[。！？]+[”’」』）\"']*|(?=\n\s*\n)|$)", re.DOTALL
+    r"[^\s].*?(?:(?<![.!?…])[.!?…]++[\"'”’)\]]*+(?=\s|$)|[。！？]+[”’」』）\"']*|(?=\n\s*\n)"
+    r"|(?=\n[ \t]*(?:[#>|]|```|[-*+][ \t]|\d{1,3}[.)][ \t]))|$)",
+    re.DOTALL,
 )
+# What stands before the text of a list's entry or a quote.
+_LEAD = re.compile(r"(?:(?:[-*+]|\d{1,3}[.)]|>+)[ \t]+)+")
+# Headings, rows of tables and code say nothing by themselves.
+_NO_SENTENCE = ("#", "|", "```")
 _SHORTEST, _LONGEST = 16, 500
 # Words that say nothing about what a text is about.
 _EMPTY = frozenset(
@@ -67,8 +74,12 @@ def sentences(text: str) -> list[Sentence]:
     found: list[Sentence] = []
     for match in _SENTENCE.finditer(text):
         start, end = match.span()
+        lead = _LEAD.match(text, start, end)
+        start = start if lead is None else lead.end()
         while end > start and text[end - 1].isspace():
             end -= 1
+        if text.startswith(_NO_SENTENCE, start):
+            continue
         if _SHORTEST <= end - start <= _LONGEST and "\n\n" not in text[start:end]:
             found.append(Sentence(text[start:end], start, end))
     return found

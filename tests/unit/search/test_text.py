@@ -39,6 +39,20 @@ def test_sentences_are_told_apart() -> None:
     ]
 
 
+def test_markdowns_marks_are_no_part_of_a_sentence() -> None:
+    text = (
+        "# All about cats, the heading\n\nCats are small\nand sleep a lot. They purr\n- The first entry of a list.\n"
+        "2. The second entry is numbered.\n> What somebody has said.\n\n| Column | Another column |\n|---|---|\n"
+        "```\nprint('this is code')\n```\n"
+    )
+    assert [each.text for each in sentences(text)] == [
+        "Cats are small\nand sleep a lot.",
+        "The first entry of a list.",
+        "The second entry is numbered.",
+        "What somebody has said.",
+    ]
+
+
 def test_scripts_without_spaces_have_terms_and_sentences() -> None:
     text = "猫は一日の大半を眠って過ごします。子猫はもっと長く眠ります、と獣医は言います。"
     assert len(sentences(text)) == 2
