@@ -33,7 +33,6 @@ RPCS: dict[str, Message] = {
 
 OPERATIONS: dict[str, Message] = {
     "drag": op.DragOperation(tab_id=TAB, source=TARGET, destination=TARGET),
-    "upload_file": op.UploadFileOperation(tab_id=TAB, target=TARGET, files=[op.UploadFile(name="a", content=b"a")]),
     "export_state": op.ExportStateOperation(session_id=SESSION),
     "import_state": op.ImportStateOperation(session_id=SESSION, artifact_id=new_id("art")),
 }

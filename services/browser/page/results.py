@@ -266,3 +266,13 @@ class TextFound(Minting, frozen=True):
 
     total: int = 0
     matches: list[TextPlace] = field(default_factory=list[TextPlace])
+
+
+class FileInput(Struct, frozen=True):
+    """The file input of an element, if it has one, and the names that it holds."""
+
+    gone: bool = False
+    input: bool = False
+    handle: int = 0
+    multiple: bool = False
+    names: list[str] = field(default_factory=list[str])

@@ -47,6 +47,9 @@ CALL = (
 OWN_FRAME = f"function (id) {{ {ENTRY}.ownFrame(this, id); }}"
 """Called on a frame's owner element: tells the world of its document which frame it owns."""
 
+ELEMENT = f"function (handle) {{ return {ENTRY}.elementOfHandle(handle); }}"
+"""The element of a handle, as an object of its world."""
+
 
 @cache
 def bundle() -> str:
@@ -55,5 +58,6 @@ def bundle() -> str:
     body = "\n".join((folder / f"{name}.js").read_text(encoding="utf-8") for name in ORDER)
     return (
         f"if (!Object.hasOwn(globalThis, '{ENTRY}')) {{ (() => {{ 'use strict';\n{body}\nlisten();\n"
-        f"Object.defineProperty(globalThis, '{ENTRY}', {{ value: Object.freeze({{ run, ownFrame }}) }});\n}})(); }}"
+        f"Object.defineProperty(globalThis, '{ENTRY}', {{ value: Object.freeze("
+        "{ run, ownFrame, elementOfHandle }) });\n})(); }"
     )

@@ -20,7 +20,7 @@ from services.browser.cdp.errors import CdpError
 from services.browser.cdp.message import JsonValue
 from services.browser.cdp.session import CdpSession
 from services.browser.page.results import Answer
-from services.browser.page.scripts_bundle import CALL, OWN_FRAME, WORLD, bundle
+from services.browser.page.scripts_bundle import CALL, ELEMENT, OWN_FRAME, WORLD, bundle
 from services.browser.page.wire import Wire
 
 T = TypeVar("T", bound=Struct)
@@ -131,6 +131,22 @@ class World:
         if result.exception_details is not None:
             thrown = result.exception_details.exception
             raise ScriptFailed((thrown and thrown.description) or result.exception_details.text)
+
+    async def object_of(self, handle: int, seconds: float) -> str:
+        """The remote object of an element that a script gave a handle to. Raises as `call` does."""
+        context = await self.context(seconds)
+        command = runtime.CallFunctionOn(
+            function_declaration=ELEMENT,
+            arguments=[runtime.CallArgument(value=handle)],
+            execution_context_id=context,
+        )
+        try:
+            result = await self._wire.send(self.session, command, seconds)
+        except CdpError as error:
+            raise WorldGone(error.message) from error
+        if result.exception_details is not None or result.result.object_id is None:
+            raise WorldGone("the element is gone")
+        return result.result.object_id
 
     async def own_frame(self, backend_node_id: int, frame_id: str, seconds: float) -> None:
         """Tell the scripts which frame an element of this document owns. Raises as `call` does."""

@@ -10,6 +10,8 @@ function handleOf(element) {
   return handle;
 }
 
+const elementOfHandle = (handle) => handles.get(handle);
+
 // The next animation frame; a frame that does not come (hidden page) is not waited for longer than 50 ms.
 const nextFrame = () => new Promise((resolve) => {
   const timer = setTimeout(resolve, 50);

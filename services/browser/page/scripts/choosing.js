@@ -115,3 +115,15 @@ function describeAgain({ ref }) {
   const element = elementOf(ref);
   return element ? { elements: [describeElement(element)], total: 1, ...takeMinted() } : { gone: true, ...takeMinted() };
 }
+
+// The file input that an element is, labels or holds: {handle, multiple, names}; `input` is false where there is none.
+function fileInput({ handle }) {
+  const element = handles.get(handle);
+  if (!element || !isConnected(element)) return { gone: true };
+  const isFile = (at) => !!at && tagOf(at) === "input" && at.type === "file";
+  const inside = () => { const all = queryAll(element, "input[type=file]"); return all.length === 1 ? all[0] : null; };
+  const input = [element, tagOf(element) === "label" ? element.control : null, inside()].find(isFile);
+  if (!input) return { input: false };
+  const names = [...input.files].map((file) => cut(file.name, 256));
+  return { input: true, handle: handleOf(input), multiple: input.multiple, names };
+}
