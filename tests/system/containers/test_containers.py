@@ -65,7 +65,7 @@ async def test_the_demonstration_over_rest_and_its_record_over_grpc(
     said = {name: step() for name, step in demonstration.steps()}
     assert said["read the answer"] == "Location: Shelf 7, row 1"
     session = stack.rest.get(f"/api/browser/sessions?owner_agent_id={demonstration.agent_id}").json["sessions"][0]
-    assert (session["sandbox"], session["egress_isolation"]) == ("namespaces", "namespace"), said
+    assert (session["sandbox"], session["egress_isolation"]) == ("on", "namespace"), said
     async with connection(stack) as client:
         request = event_service.ExportEventsRequest(subject=demonstration.agent_id)
         seen = [part.event.category async for part in client.events.ExportEvents(request, timeout=SECONDS)]
