@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from hyperkitty.browser.v1 import sessions_pb2 as pb
 from hyperkitty.operations.v1.errors_pb2 import ErrorCode
 
-from services.browser.cdp.domains import emulation, inspector, page, target
+from services.browser.cdp.domains import emulation, inspector, page, security, target
 from services.browser.cdp.errors import CdpClosed, CdpError
+from services.browser.page.authentication import Authentication
 from services.browser.page.page import Page
 from services.kit.deadlines import current_budget
 from services.kit.errors import Refusal
@@ -49,6 +50,7 @@ class Tab:
         self.created_at_ms = now_ms
         self.updated_at_ms = now_ms
         self.page = Page(cdp, session.refs, self._identity)
+        self.page.authentication = Authentication(session.settings.http_credentials)
         # A page's main frame has its target's id.
         self.page.navigation.main_frame_id = target_id
         self.emulated = pb.SessionSettings()
@@ -96,6 +98,8 @@ class Tab:
                 mobile=viewport.mobile,
             ),
         ]
+        if settings.ignore_certificate_errors:
+            commands.append(security.SetIgnoreCertificateErrors(ignore=True))
         if viewport.touch:
             commands.append(emulation.SetTouchEmulationEnabled(enabled=True, max_touch_points=5))
         return [*commands, *self._identity()]
@@ -243,7 +247,8 @@ class Tab:
         self.dialog = None
         self.page.dialog_closed()
         self._touch()
-        self.session.report("browser.tab.crashed", self.tab_id, {"url": self.page.url, "reason": "renderer"})
+        reason, self.session.killed_for = self.session.killed_for or "renderer", ""
+        self.session.report("browser.tab.crashed", self.tab_id, {"url": self.page.url, "reason": reason})
 
     def _frame_navigated(self, event: page.FrameNavigated) -> None:
         if self._crashed and event.frame.parent_id is None:

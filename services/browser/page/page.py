@@ -17,6 +17,7 @@ from services.browser.cdp.domains import page as cdp_page
 from services.browser.cdp.errors import CdpClosed, CdpFault
 from services.browser.cdp.message import Command, Empty, JsonValue
 from services.browser.cdp.session import CdpSession
+from services.browser.page.authentication import Authentication
 from services.browser.page.conditions import Conditions
 from services.browser.page.console import Console
 from services.browser.page.cursors import Cursors
@@ -57,6 +58,7 @@ class Page:
         """`identity`: what each process of the page's frames is told before it runs."""
         self.session = session
         self._identity = identity
+        self.authentication = Authentication()
         self.refs = refs
         self.wire = Wire()
         self.conditions = Conditions()
@@ -92,6 +94,7 @@ class Page:
     async def _prepare(self, session: CdpSession, timeout: float) -> cdp_page.FrameTree:
         """Enable what a process of the page's frames needs, let it run, take its frames over. Raises CdpFault."""
         commands: list[Command[Any]] = [
+            *self.authentication.commands(session),
             cdp_page.Enable(),
             cdp_page.SetLifecycleEventsEnabled(enabled=True),
             runtime.Enable(),

@@ -26,6 +26,8 @@ class DocumentAnswer:
     status: int = 0
     net_error: str = ""
     cancelled: bool = False
+    challenge: str = ""
+    """What it asked for with 401: the WWW-Authenticate header."""
 
 
 class Traffic:
@@ -68,7 +70,11 @@ class Traffic:
 
     def _answered(self, event: network.ResponseReceived) -> None:
         if event.request_id == event.loader_id:
-            self._document(event.loader_id).status = event.response.status
+            answer = self._document(event.loader_id)
+            answer.status = event.response.status
+            answer.challenge = next(
+                (value for name, value in event.response.headers.items() if name.lower() == "www-authenticate"), ""
+            )
 
     def _failed(self, event: network.LoadingFailed) -> None:
         if event.type == "Document":

@@ -60,8 +60,8 @@ def site(local_site: Site) -> Site:
 
 
 @asynccontextmanager
-async def running(site: Site, settings: sessions_pb2.SessionSettings) -> AsyncGenerator[Session]:
-    """A session that may reach the site, under both of loopback's names."""
+async def running(site: Site, settings: sessions_pb2.SessionSettings, *ports: int) -> AsyncGenerator[Session]:
+    """A session that may reach the site, under both of loopback's names, and other ports of 127.0.0.1."""
     reported: list[Report] = []
 
     async def publish(report: Report) -> None:
@@ -78,7 +78,8 @@ async def running(site: Site, settings: sessions_pb2.SessionSettings) -> AsyncGe
             MemoryArtifacts(),
             frozenset(),
         )
-        policy = sessions_pb2.NetworkPolicy(egress_domains=[f"127.0.0.1:{site.port}", f"localhost:{site.port}"])
+        opened = [f"localhost:{site.port}", *(f"127.0.0.1:{port}" for port in (site.port, *ports))]
+        policy = sessions_pb2.NetworkPolicy(egress_domains=opened)
         plan = SessionPlan(new_id("sess"), "default", "", "", settings, policy)
         started = await starter.start(plan, NoOwner(), 30.0)
         try:
