@@ -12,14 +12,14 @@ export function make(name, attributes = {}, ...children) {
   return element;
 }
 
-/** A table from rows; columns are [heading, function of the row]. `current` says which row is the chosen one. */
+/** A table from rows; columns are [heading, function of the row, "short" when its words are not to be broken]. `current` says which row is the chosen one. */
 export function table(label, columns, rows, current = () => false) {
   const head = make("tr", {}, ...columns.map(([heading]) => make("th", { scope: "col" }, heading)));
   const body = rows.map((row) =>
     make(
       "tr",
       { class: current(row) && "current" },
-      ...columns.map(([heading, cell]) => make("td", { "data-label": heading }, cell(row))),
+      ...columns.map(([heading, cell, kind]) => make("td", { "data-label": heading, class: kind }, cell(row))),
     ),
   );
   return make("table", { "aria-label": label }, make("thead", {}, head), make("tbody", {}, ...body));

@@ -4,20 +4,21 @@ import { read } from "./api.js";
 import { button, make, refill, table } from "./dom.js";
 import { refusal } from "./forms.js";
 import { live } from "./live.js";
+import { withQuery } from "./route.js";
 
 const PAGE = 50;
 const LONGEST = 1_000;
 
 /**
- * `name`: the list's name in the answer; `path(parameters)`; `columns` as dom.table takes them; `concerns(event)`;
+ * `name`: the list's name in the answer; `path` and `filters()` of its call; `columns` as dom.table takes them; `concerns(event)`;
  * `chosen(row)`. Returns {element, now, stop}.
  */
-export function listing({ log, label, name, query, columns, concerns, empty, chosen }) {
+export function listing({ log, label, name, path, filters = () => ({}), columns, concerns, empty, chosen }) {
   const element = make("div", { class: "list" });
   let wanted = PAGE;
   const refresh = async () => {
     try {
-      const { rows, more } = await pages(query(), name, wanted);
+      const { rows, more } = await pages(path, filters(), name, wanted);
       const parts = rows.length > 0 ? [table(label, columns, rows, chosen)] : [make("p", { class: "quiet" }, empty)];
       if (more && wanted < LONGEST) {
         parts.push(button("Load older", () => ((wanted += PAGE), list.now())));
@@ -32,12 +33,11 @@ export function listing({ log, label, name, query, columns, concerns, empty, cho
   return { element, now: list.now, stop: list.stop };
 }
 
-async function pages(path, name, wanted) {
+async function pages(path, filters, name, wanted) {
   const rows = [];
   let token = "";
   do {
-    const more = token ? `&page_token=${encodeURIComponent(token)}` : "";
-    const page = await read(`${path}${path.includes("?") ? "&" : "?"}page_size=${PAGE}${more}`);
+    const page = await read(withQuery(path, { ...filters, page_size: PAGE, page_token: token }));
     rows.push(...page[name]);
     token = page.next_page_token;
   } while (token && rows.length < wanted);

@@ -8,8 +8,13 @@ export function current() {
 
 /** The address of a view with parameters; empty ones are left out. */
 export function address(name, parameters = {}) {
+  return `#/${withQuery(name, parameters)}`;
+}
+
+/** A path with query parameters; empty ones are left out. */
+export function withQuery(path, parameters) {
   const query = new URLSearchParams(Object.entries(parameters).filter(([, value]) => value)).toString();
-  return `#/${name}${query ? `?${query}` : ""}`;
+  return query ? `${path}?${query}` : path;
 }
 
 /** Goes to a view with parameters. */

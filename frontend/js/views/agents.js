@@ -17,16 +17,17 @@ export function agents(section, { log }, parameters) {
     log,
     label: "Agents",
     name: "agents",
-    query: () => `/api/agents${chosen.state ? `?state=${encodeURIComponent(chosen.state)}` : ""}`,
+    path: "/api/agents",
+    filters: () => ({ state: chosen.state }),
     concerns: ofRoot("agent"),
     empty: "No agent is in this list.",
     chosen: (agent) => agent.agent_id === chosen.id,
     columns: [
       ["Agent", (agent) => make("a", { href: address("agents", { ...chosen, id: agent.agent_id }) }, agent.agent_id)],
-      ["State", (agent) => status(agent.state)],
+      ["State", (agent) => status(agent.state), "short"],
       ["Objective", (agent) => agent.objective?.description ?? ""],
-      ["Actions", (agent) => `${agent.action_count} of ${agent.limits.max_actions}`],
-      ["Changed", (agent) => when(agent.updated_at_ms)],
+      ["Actions", (agent) => `${agent.action_count} of ${agent.limits.max_actions}`, "short"],
+      ["Changed", (agent) => when(agent.updated_at_ms), "short"],
     ],
   });
   const filter = field("State", "state", { kind: "select", options: [["", "all"], ...STATES.map((name) => [name, name])] });

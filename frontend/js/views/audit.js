@@ -6,7 +6,7 @@ import { field, form, refusal } from "../forms.js";
 import { listing } from "../listing.js";
 import { ofRoot } from "../live.js";
 import { EventList, named } from "../log.js";
-import { address, go } from "../route.js";
+import { address, go, withQuery } from "../route.js";
 
 const FILTERS = ["kind", "status", "subject"];
 const STATUSES = ["in_progress", "succeeded", "failed"];
@@ -18,16 +18,17 @@ export function audit(section, { log }, parameters) {
     log,
     label: "Operations",
     name: "operations",
-    query: () => `/api/operations?${new URLSearchParams(FILTERS.filter((name) => chosen[name]).map((name) => [name, chosen[name]]))}`,
+    path: "/api/operations",
+    filters: () => Object.fromEntries(FILTERS.map((name) => [name, chosen[name]])),
     concerns: ofRoot("agent", "browser", "search", "message", "auth"),
     empty: "No operation is in this list.",
     chosen: (operation) => operation.operation_id === chosen.id,
     columns: [
       ["Operation", (each) => make("a", { href: address("audit", { ...chosen, id: each.operation_id }) }, each.operation_id)],
       ["Kind", (each) => each.kind],
-      ["Status", (each) => make("span", {}, status(each.status), each.error ? ` ${each.error.code}` : "")],
+      ["Status", (each) => make("span", {}, status(each.status), each.error ? ` ${each.error.code}` : ""), "short"],
       ["Subject", (each) => named(each.subject)],
-      ["At", (each) => when(each.created_at_ms)],
+      ["At", (each) => when(each.created_at_ms), "short"],
     ],
   });
   const contents = [
@@ -37,6 +38,7 @@ export function audit(section, { log }, parameters) {
     button("Filter", null, { type: "submit" }),
   ];
   const filter = form("Filter operations", contents, (values) => go("audit", values));
+  filter.className = "filter";
   const side = make("div", { class: "detail" });
   section.replaceChildren(
     make("h2", {}, "Audit log"),
@@ -93,8 +95,7 @@ function describe(operation) {
 /** Its events, found by what it was about: the log has no filter by operation. */
 async function eventsOf(operation) {
   const list = new EventList("Its events, newest first", EVENTS);
-  const about = operation.subject ? `&subject=${encodeURIComponent(operation.subject)}` : "";
-  const { events } = await read(`/api/events/recent?limit=${EVENTS}${about}`);
+  const { events } = await read(withQuery("/api/events/recent", { limit: EVENTS, subject: operation.subject }));
   const own = events.filter((event) => event.operation_id === operation.operation_id);
   list.add(own.reverse());
   const shown = own.length > 0 ? list.element : make("p", { class: "quiet" }, "None among the newest.");

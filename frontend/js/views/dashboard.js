@@ -52,11 +52,11 @@ async function show(element) {
 }
 
 const COLUMNS = [
-  ["Part", (row) => row.name],
-  ["Status", (row) => status(row.status)],
-  ["Answers in", (row) => `${row.latency_ms.toFixed(0)} ms`],
-  ["Up", (row) => (row.uptime_ms === undefined ? "" : duration(row.uptime_ms))],
-  ["Restarts", (row) => row.restarts ?? ""],
+  ["Part", (row) => row.name, "short"],
+  ["Status", (row) => status(row.status), "short"],
+  ["Answers in", (row) => `${row.latency_ms.toFixed(0)} ms`, "short"],
+  ["Up", (row) => (row.uptime_ms === undefined ? "" : duration(row.uptime_ms)), "short"],
+  ["Restarts", (row) => row.restarts ?? "", "short"],
   ["Detail", (row) => [row.detail, ...pairs(row.counts), ...pairs(row.facts)].filter(Boolean).join(" · ")],
 ];
 

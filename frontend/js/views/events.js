@@ -4,7 +4,7 @@ import { read, readLines } from "../api.js";
 import { button, make } from "../dom.js";
 import { field, form, refusal } from "../forms.js";
 import { EventList } from "../log.js";
-import { go } from "../route.js";
+import { go, withQuery } from "../route.js";
 
 const LOADED = 200;
 const SHOWN = 1_000;
@@ -12,7 +12,7 @@ const HELD = 1_000;
 const OLDER = 200;
 
 export function events(section, { log, gaps }, parameters) {
-  const view = new EventView(log, parameters);
+  const view = new EventView(log);
   section.replaceChildren(make("h2", {}, "Event stream"), view.filter, view.bar, view.notices, view.list.element, view.older);
   const unfollow = log.follow((fresh) => view.take(fresh));
   const ungap = gaps.follow(([gap]) => view.tell(gap));
@@ -28,6 +28,7 @@ export function events(section, { log, gaps }, parameters) {
 
 class EventView {
   constructor(log) {
+    this.wanted = {};
     this.log = log;
     this.list = new EventList("Events, newest first", SHOWN);
     this.notices = make("div", { "aria-live": "polite" });
@@ -42,6 +43,7 @@ class EventView {
       button("Filter", null, { type: "submit" }),
     ];
     this.filter = form("Filter events", contents, (values) => go("events", values));
+    this.filter.className = "filter";
     this.held = null;
     this.newest = 0;
     this.loading = 0;
@@ -59,7 +61,7 @@ class EventView {
   async reload() {
     const turn = (this.loading += 1);
     try {
-      const { events: found } = await read(`/api/events/recent?${this.query()}&limit=${LOADED}`);
+      const { events: found } = await read(withQuery("/api/events/recent", { ...this.wanted, limit: LOADED }));
       if (turn !== this.loading) {
         return;
       }
@@ -76,10 +78,6 @@ class EventView {
       this.notices.replaceChildren(refusal(error));
     }
     this.say();
-  }
-
-  query() {
-    return new URLSearchParams(Object.entries(this.wanted).filter(([, value]) => value)).toString();
   }
 
   /** As the event log itself filters: whole tokens of the category; subject, agent or session. */
@@ -139,8 +137,7 @@ class EventView {
     try {
       for (let stretch = OLDER; found.length === 0; stretch *= 4) {
         const after = Math.max(0, before - 1 - stretch);
-        const filters = this.query();
-        const path = `/api/events/export?after_sequence=${after}${filters ? `&${filters}` : ""}`;
+        const path = withQuery("/api/events/export", { ...this.wanted, after_sequence: after });
         found = await readLines(path, (event) => event.sequence < before);
         if (after === 0) {
           this.older.hidden = true;

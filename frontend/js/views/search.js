@@ -15,15 +15,15 @@ export function search(section, { log }, parameters) {
     log,
     label: "Search jobs",
     name: "jobs",
-    query: () => "/api/search",
+    path: "/api/search",
     concerns: ofRoot("search"),
     empty: "No search has been started.",
     chosen: (job) => job.job_id === chosen.id,
     columns: [
       ["Query", (job) => make("a", { href: address("search", { id: job.job_id }) }, job.query)],
-      ["Stage", (job) => status(job.stage)],
-      ["Results", (job) => job.results.length],
-      ["Changed", (job) => when(job.updated_at_ms)],
+      ["Stage", (job) => status(job.stage), "short"],
+      ["Results", (job) => job.results.length, "short"],
+      ["Changed", (job) => when(job.updated_at_ms), "short"],
     ],
   });
   const side = make("div", { class: "detail" });

@@ -18,16 +18,17 @@ export function sessions(section, { log }, parameters) {
     log,
     label: "Sessions",
     name: "sessions",
-    query: () => `/api/browser/sessions${chosen.status ? `?status=${encodeURIComponent(chosen.status)}` : ""}`,
+    path: "/api/browser/sessions",
+    filters: () => ({ status: chosen.status }),
     concerns: ofRoot("browser"),
     empty: "No session is in this list.",
     chosen: (session) => session.session_id === chosen.id,
     columns: [
       ["Session", (session) => make("a", { href: address("sessions", { ...chosen, id: session.session_id }) }, session.session_id)],
-      ["Status", (session) => status(session.status)],
+      ["Status", (session) => status(session.status), "short"],
       ["Owner", (session) => (session.owner_agent_id ? named(session.owner_agent_id) : "a person")],
       ["Tabs", (session) => session.tabs.map((tab) => tab.title || tab.url).join(", ")],
-      ["Changed", (session) => when(session.updated_at_ms)],
+      ["Changed", (session) => when(session.updated_at_ms), "short"],
     ],
   });
   const filter = field("Status", "status", { kind: "select", options: [["", "all"], ...STATUSES.map((name) => [name, name])] });

@@ -69,12 +69,12 @@ async function told(path, id) {
 }
 
 const COLUMNS = [
-  ["Action", (action) => `${action.tool} ${action.op}`],
-  ["Outcome", (action) => status(action.outcome || "running")],
+  ["Action", (action) => `${action.tool} ${action.op}`, "short"],
+  ["Outcome", (action) => status(action.outcome || "running"), "short"],
   ["Arguments", (action) => JSON.stringify(action.args)],
-  ["Took", (action) => `${action.duration_ms} ms`],
+  ["Took", (action) => `${action.duration_ms} ms`, "short"],
   ["Made", (action) => make("span", {}, ...action.artifact_ids.map(named))],
-  ["At", (action) => when(action.started_at_ms)],
+  ["At", (action) => when(action.started_at_ms), "short"],
 ];
 
 /** The history's last pages, newest first: the API gives it oldest first. */

@@ -18,6 +18,7 @@ export function detail(side, log, id) {
   const path = `/api/search/${encodeURIComponent(id)}`;
   const about = make("div");
   const answer = make("div");
+  const results = make("div");
   const source = make("div", { class: "outcome", "aria-live": "polite" });
   const trail = new EventList("What happened", TRAIL);
   const concerns = (event) => event.subject === id;
@@ -26,6 +27,7 @@ export function detail(side, log, id) {
     try {
       const job = await read(path);
       refill(about, ...describe(job, path, about));
+      refill(results, ...ranked(job));
       if (job.answer && !answered) {
         answered = true;
         answer.replaceChildren(make("h4", {}, "Answer"), sentences(job, path, source));
@@ -51,7 +53,7 @@ export function detail(side, log, id) {
     (error) => trail.element.replaceWith(refusal(error)),
   );
   const story = make("details", {}, make("summary", {}, "What happened, newest first"), trail.element);
-  side.replaceChildren(make("h3", {}, "Job ", make("code", {}, id)), about, answer, source, story);
+  side.replaceChildren(make("h3", {}, "Job ", make("code", {}, id)), about, answer, source, results, story);
   following.now();
   return {
     stop: () => {
@@ -79,7 +81,11 @@ function describe(job, path, about) {
   if (!ended) {
     parts.push(button("Cancel", () => post(`${path}/cancel`).catch((error) => about.append(refusal(error)))));
   }
-  return [...parts, make("h4", {}, `Results (${job.results.length})`), make("ol", { class: "results" }, ...job.results.map(result))];
+  return parts;
+}
+
+function ranked(job) {
+  return [make("h4", {}, `Results (${job.results.length})`), make("ol", { class: "results" }, ...job.results.map(result))];
 }
 
 function stages(now) {
