@@ -174,6 +174,8 @@ class Pipeline:
         waiting = [each for each in moved.job.results if not each.source_document_id and not each.fetch_error]
         facts = await self._documents.fetch(self._provider(record), moved.job, waiting[:_MOST_FETCHED])
         told = [Told("search.document_retrieved", each, number) for number, each in enumerate(facts)]
+        # Each transition is published, also one with nothing to do.
+        told = told or [Told("search.document_retrieved", {"documents": 0})]
         lost = sum(1 for each in facts if "error" in each)
         return Step(replace(moved, unreadable=record.unreadable + lost), told)
 
@@ -186,6 +188,7 @@ class Pipeline:
                 told.append(Told("search.document_extracted", facts, len(told)))
         lost = sum(1 for each in told if "error" in each.facts)
         characters = sum(each for told_of in told if isinstance(each := told_of.facts.get("characters"), int))
+        told = told or [Told("search.document_extracted", {"documents": 0})]
         made = replace(moved, unreadable=record.unreadable + lost, characters=record.characters + characters)
         return Step(made, told)
 
