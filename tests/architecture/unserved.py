@@ -32,7 +32,6 @@ RPCS: dict[str, Message] = {
 }
 
 OPERATIONS: dict[str, Message] = {
-    "drag": op.DragOperation(tab_id=TAB, source=TARGET, destination=TARGET),
     "export_state": op.ExportStateOperation(session_id=SESSION),
     "import_state": op.ImportStateOperation(session_id=SESSION, artifact_id=new_id("art")),
 }

@@ -15,6 +15,7 @@ from services.browser.page.page import Page
 from services.kit.deadlines import current_budget
 
 Button = Literal["left", "middle", "right"]
+MouseKind = Literal["mousePressed", "mouseReleased", "mouseMoved"]
 
 BUTTONS: dict[int, tuple[Button, int]] = {
     pb.MOUSE_BUTTON_UNSPECIFIED: ("left", 1),

@@ -276,3 +276,10 @@ class FileInput(Struct, frozen=True):
     handle: int = 0
     multiple: bool = False
     names: list[str] = field(default_factory=list[str])
+
+
+class DragSeen(Struct, frozen=True):
+    """Whether a page had a dragstart since it was watched, and prevented it."""
+
+    begun: bool = False
+    prevented: bool = False

@@ -64,3 +64,20 @@ function finish({ handle }) {
   handles.delete(handle);
   return { ...disarm(), connected: !!element && isConnected(element), ...pageState() };
 }
+
+let dragStart = null;
+const onDragStart = (event) => { if (event.isTrusted) dragStart = event; };
+
+// Watches for the begin of a drag. A page may still prevent it after this has heard of it: asked for afterwards.
+function watchDrag() {
+  dragStart = null;
+  addEventListener("dragstart", onDragStart, true);
+  return {};
+}
+
+function dragSeen() {
+  removeEventListener("dragstart", onDragStart, true);
+  const seen = { begun: !!dragStart, prevented: !!dragStart && dragStart.defaultPrevented };
+  dragStart = null;
+  return seen;
+}
