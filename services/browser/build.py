@@ -11,6 +11,9 @@ from hyperkitty.browser.v1.browser_service_pb2_grpc import add_BrowserServiceSer
 
 from services.browser.chromium.directories import SessionDirectories
 from services.browser.chromium.launch import Launcher
+from services.browser.idle import Activity
+from services.browser.limits import Watch
+from services.browser.pool import WarmPool
 from services.browser.reports import Report, Reports
 from services.browser.saved import SavedSessions
 from services.browser.service import BrowserServer
@@ -31,7 +34,9 @@ async def build(kit: Kit) -> Service:
     reports = Reports(_publish)
     kit.spawn(reports.run(), "reports")
     launcher = Launcher(directories, allow_unsandboxed=settings.allow_unsandboxed)
-    starter = Starter(launcher, settings, reports, kit.clock, kit.artifacts, _own_ports(kit.settings))
+    activity = Activity(kit.clock)
+    pool = WarmPool(launcher, settings, kit.clock, lambda: sessions.admission.free, activity.quiet_seconds)
+    starter = Starter(launcher, settings, reports, kit.clock, kit.artifacts, _own_ports(kit.settings), pool)
     parts = Parts(
         store=await kit.store("sessions", proto_codec(pb.BrowserSession)),
         reports=reports,
@@ -41,25 +46,34 @@ async def build(kit: Kit) -> Service:
         max_sessions=settings.max_sessions,
         agents=AgentServiceStub(kit.channel("agent")),
         saved=SavedSessions(kit.settings.home / "sessions"),
+        activity=activity,
     )
     await asyncio.to_thread(parts.saved.prepare)
     sessions = Sessions(parts)
+    watch = Watch(sessions)
+
+    async def ready() -> None:
+        await sessions.recover()
+        kit.spawn(watch.run(), "limits")
+        kit.spawn(sessions.close_idle(), "idle sessions")
+        pool.start()
 
     async def drain() -> None:
-        await sessions.drain()
+        watch.close()
+        await asyncio.gather(pool.close(), sessions.drain())
         await reports.settle()
         await asyncio.to_thread(directories.release)
 
     return Service(
         servicers=[(add_BrowserServiceServicer_to_server, BrowserServer(sessions))],
-        ready=sessions.recover,
+        ready=ready,
         drain=drain,
         settles="browser",
-        status=lambda: _status(sessions, reports, settings),
+        status=lambda: _status(sessions, pool, reports, settings),
     )
 
 
-async def _status(sessions: Sessions, reports: Reports, settings: BrowserSettings) -> OwnStatus:
+async def _status(sessions: Sessions, pool: WarmPool, reports: Reports, settings: BrowserSettings) -> OwnStatus:
     """What health tells of this service."""
     live = sessions.live()
     isolation = {pb.EgressIsolation.Name(session.chromium.isolation)[17:].lower() for session in live}
@@ -68,6 +82,9 @@ async def _status(sessions: Sessions, reports: Reports, settings: BrowserSetting
             "sessions": len(live),
             "sessions_restoring": sessions.restoring,
             "max_sessions": settings.max_sessions,
+            "sessions_queued": sessions.admission.waiting,
+            "warm_browsers": len(pool),
+            "memory_bytes": sum(session.memory_bytes for session in live),
             "tabs": sum(len(session.tabs) for session in live),
             "reports_dropped": reports.dropped,
         },

@@ -70,7 +70,9 @@ class Dispatcher:
         subject = await self._subject(facts, arm)
         _check_destination(subject, str(getattr(arm, "url", "")))
         with deadlines.within(_timeout_seconds(facts, arm)):
-            return await self._guarded(facts, handler, subject, arm)
+            session_id = subject.session.session_id if subject.session is not None else ""
+            with self._sessions.activity.of(session_id):
+                return await self._guarded(facts, handler, subject, arm)
 
     async def _subject(self, facts: OperationFacts, arm: Message) -> Subject:
         """What the operation's ids name. Raises Refusal not_found, not_authorized."""

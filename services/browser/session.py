@@ -132,6 +132,10 @@ class Session:
         self.browser = pb.BrowserBinary(name=chromium.binary.name, version=chromium.version.partition("/")[2])
         self.closing = False
         self.exit: ExitReport | None = None
+        self.memory_bytes = 0
+        """PSS of its processes, as last measured."""
+        self.killed_for = ""
+        """The limit for which a renderer of it, or all of it, was last ended."""
         self._reports = reports
         self._opening = 0
         self._claims: dict[str, tuple[str, asyncio.Future[Tab]]] = {}
@@ -203,6 +207,7 @@ class Session:
             updated_at_ms=self.updated_at_ms,
             tenant=self.tenant,
             network_requests=self.requests.total,
+            memory_bytes=self.memory_bytes,
         )
 
     @property

@@ -9,14 +9,17 @@ from dataclasses import dataclass
 from hyperkitty.agent.v1.agent_service_pb2_grpc import AgentServiceStub
 from hyperkitty.browser.v1 import operations_pb2
 from hyperkitty.browser.v1 import sessions_pb2 as pb
-from hyperkitty.operations.v1.errors_pb2 import ErrorCode
 
 from services.browser.authority import not_found
 from services.browser.cdp.domains import storage
 from services.browser.cdp.errors import CdpFault
 from services.browser.giving import check_narrower, owner
+from services.browser.idle import DEFAULT_IDLE_MS, Activity
+from services.browser.limits import available_bytes, check_free_memory
 from services.browser.page.refs import RefNumbers
 from services.browser.policy import session_policy
+from services.browser.profiles import Named, Profiles
+from services.browser.queue import Admission
 from services.browser.reports import Report, Reports
 from services.browser.restoring import CrashCount, Restoring, ended, restore, waited_for
 from services.browser.saved import SavedSession, SavedSessions, params_of
@@ -34,6 +37,7 @@ from services.kit.tokens import encode_token
 log = logs.get(__name__)
 
 COOKIES_SECONDS = 2.0
+IDLE_LOOK_SECONDS = 1.0
 STARTS_AT_ONCE = 2
 """Restoring starts so many browsers side by side: two cores start about three a second (DESIGN §10)."""
 CLOSED_FOR_MS = 24 * 3_600_000
@@ -54,6 +58,7 @@ class Parts:
     max_sessions: int
     agents: AgentServiceStub
     saved: SavedSessions
+    activity: Activity
 
 
 class Sessions:
@@ -65,7 +70,9 @@ class Sessions:
         self._restoring: dict[str, Restoring] = {}
         self._crashes = CrashCount(parts.clock)
         self._starts = asyncio.Semaphore(STARTS_AT_ONCE)
-        self._starting = 0
+        self.activity = parts.activity
+        self.admission = Admission(parts.max_sessions, self._used)
+        self._profiles = Profiles(self._used_profiles)
         self.reports = parts.reports
 
     # finding
@@ -136,18 +143,26 @@ class Sessions:
 
     async def create(self, operation: operations_pb2.CreateSessionOperation, session_id: str) -> Session:
         """A ready session. Raises Refusal."""
-        self._check_room()
-        if operation.profile:
-            raise Refusal(ErrorCode.ERROR_CODE_UNIMPLEMENTED, "named profiles are not served yet")
         plan = await self._planned(operation, session_id)
-        self._starting += 1
+        with self._profiles.held(plan.tenant, plan.profile):
+            async with self.admission.place(plan.tenant, plan.owner_agent_id):
+                check_free_memory(available_bytes())
+                session = await self._parts.starter.start(plan, self, current_budget().remaining())
+                self._live[session_id] = session
         try:
-            session = await self._parts.starter.start(plan, self, current_budget().remaining())
-            self._live[session_id] = session
-        finally:
-            self._starting -= 1
-        await asyncio.gather(self._keep(session.to_proto()), self.remember(session))
+            await asyncio.gather(self._keep(session.to_proto()), self.remember(session))
+        except BaseException:
+            # Nobody has its id.
+            self._parts.spawn(self.close(session), f"end of {session_id}")
+            raise
         return session
+
+    def _used(self) -> int:
+        return len(self._restoring) + sum(session.exit is None for session in self._live.values())
+
+    def _used_profiles(self) -> set[Named]:
+        used = {(each.tenant, each.profile) for each in self._live.values() if each.exit is None}
+        return used | {(each.saved.tenant, each.saved.profile) for each in self._restoring.values()}
 
     async def _planned(self, operation: operations_pb2.CreateSessionOperation, session_id: str) -> SessionPlan:
         identity = current_identity()
@@ -164,16 +179,6 @@ class Sessions:
             settings=operation.settings,
             policy=session_policy(operation.network_policy, grants),
         )
-
-    def _check_room(self) -> None:
-        limit = self._parts.max_sessions
-        used = self._starting + len(self._restoring) + sum(session.exit is None for session in self._live.values())
-        if used >= limit:
-            raise Refusal(
-                ErrorCode.ERROR_CODE_RESOURCE_EXHAUSTED,
-                f"{limit} sessions are open, and no more may be",
-                details={"sessions": used, "limit": limit},
-            )
 
     async def remember(self, session: Session, asked: Asked | None = None) -> None:
         """Write what brings the session back, when an operation changed it. A browser that died keeps what it had.
@@ -204,6 +209,34 @@ class Sessions:
         await session.close()
         await self._keep(session.to_proto())
         self._live.pop(session.session_id, None)
+        self.activity.forget(session.session_id)
+        self.admission.freed()
+
+    async def close_idle(self) -> None:
+        """Close what nobody has used for as long as its settings say, for ever."""
+        never = asyncio.Event()
+        while True:
+            try:
+                async with asyncio.timeout(IDLE_LOOK_SECONDS):
+                    await never.wait()
+            except TimeoutError:
+                await asyncio.gather(*(self._close_if_idle(session) for session in self.live()))
+
+    async def _close_if_idle(self, session: Session) -> None:
+        idle_ms = self.activity.idle_seconds(session.session_id) * 1000
+        if session.closing or idle_ms < (session.settings.idle_timeout_ms or DEFAULT_IDLE_MS):
+            return
+        log.info("session_idle", session_id=session.session_id, idle_ms=round(idle_ms))
+        try:
+            await self.close(session)
+        except (Refusal, OSError) as problem:
+            log.warning("idle_session_not_closed_well", session_id=session.session_id, problem=str(problem))
+        session.report("browser.session.closed", session.session_id, {"reason": "idle"})
+
+    async def end_over_limit(self, session: Session, limit: str) -> None:
+        """End a session that takes more than it may, for good."""
+        session.killed_for, session.kept = limit, None
+        await session.chromium.close()
 
     async def give(self, session: Session, owner_agent_id: str) -> None:
         """Make an agent (empty: nobody) the session's owner. Raises Refusal."""
@@ -225,7 +258,10 @@ class Sessions:
             self._crashed(session)
 
     def _crashed(self, session: Session) -> None:
-        why, stderr = str(session.exit), "" if session.exit is None else session.exit.stderr[-4_000:]
+        why, stderr = (
+            session.killed_for or str(session.exit),
+            "" if session.exit is None else session.exit.stderr[-4_000:],
+        )
         session.report("browser.session.crashed", session.session_id, {"reason": why, "stderr": stderr})
         log.warning("session_crashed", session_id=session.session_id, reason=why)
         if self._crashes.crashed(session.session_id) or session.kept is None:
@@ -265,6 +301,7 @@ class Sessions:
             return None
         finally:
             del self._restoring[saved.session_id]
+            self.admission.freed()
             await self._keep_crashed(record)
 
     async def _give_up(self, session: Session) -> None:
@@ -272,6 +309,7 @@ class Sessions:
         await asyncio.to_thread(self._parts.saved.remove, session.session_id)
         await self._keep_crashed(session.to_proto())
         await session.discard()
+        self.admission.freed()
 
     async def _keep_crashed(self, record: pb.BrowserSession) -> None:
         """The record, where the store takes it; the file says the same to the next process."""

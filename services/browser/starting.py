@@ -10,14 +10,17 @@ from hyperkitty.operations.v1.errors_pb2 import ErrorCode
 from services.browser.cdp.errors import CdpFault
 from services.browser.chromium.binary import ChromiumNotFound, find
 from services.browser.chromium.launch import Launcher, LaunchFailed, LaunchRequest
+from services.browser.chromium.process import Chromium
 from services.browser.egress.proxy import Blocked, EgressProxy
 from services.browser.policy import egress_policy
+from services.browser.pool import WarmPool
 from services.browser.reports import Report, Reports
 from services.browser.session import Owner, Session, SessionPlan
 from services.kit.artifacts import Artifacts
 from services.kit.clock import Clock
 from services.kit.errors import Refusal
 from services.kit.settings import BrowserSettings
+from services.kit.tokens import encode_token
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +33,13 @@ class Starter:
     clock: Clock
     artifacts: Artifacts
     own_ports: frozenset[int]
+    pool: WarmPool | None = None
 
     async def start(self, plan: SessionPlan, owner: Owner, timeout: float) -> Session:
         """A ready session, within `timeout` seconds. Raises Refusal."""
-        full = plan.settings.headed or plan.settings.full_chromium
         try:
-            request = LaunchRequest(plan.session_id, find(self.settings.chromium, full=full), plan.settings.headed)
             async with AsyncExitStack() as undo:
-                chromium = await self.launcher.launch(request, timeout)
+                chromium = await self._chromium(plan, timeout)
                 undo.push_async_callback(chromium.close)
                 proxy = self._proxy(plan)
                 await proxy.start(chromium.proxy_socket)
@@ -52,6 +54,20 @@ class Starter:
                 f"Chromium could not be started: {str(error)[:2_000]}",
                 details={"retry_after_ms": 1_000},
             ) from error
+
+    async def _chromium(self, plan: SessionPlan, timeout: float) -> Chromium:
+        """A browser that is ready already, where nothing about its start is special; else a new one."""
+        settings = plan.settings
+        full = settings.headed or settings.full_chromium
+        if self.pool is not None and not (full or plan.profile):
+            warm = self.pool.take(plan.session_id)
+            if warm is not None:
+                return warm
+        profile = f"{encode_token(plan.tenant)}.{encode_token(plan.profile)}" if plan.profile else ""
+        binary = find(self.settings.chromium, full=full)
+        return await self.launcher.launch(
+            LaunchRequest(plan.session_id, binary, settings.headed, profile=profile), timeout
+        )
 
     def _proxy(self, plan: SessionPlan) -> EgressProxy:
         def blocked(refused: Blocked) -> None:

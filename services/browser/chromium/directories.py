@@ -11,7 +11,7 @@ import os
 import shutil
 import signal
 import stat
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from services.browser.chromium.owners import Owner
@@ -30,6 +30,9 @@ _MARKER = "home"
 _LOCK = "lock"
 _CLAIM_TRIES = 10
 _TEMPORARY = "tmp-"
+_PROFILES = "profiles"
+_SINGLETON = ("SingletonLock", "SingletonCookie", "SingletonSocket")
+"""Who uses a profile, as Chromium notes it: a pid, which means nothing in another PID namespace."""
 
 
 class NotOurs(Exception):
@@ -41,11 +44,20 @@ class SessionDirectory:
     """One session's files. All owned by the session's user, 0700."""
 
     path: Path
+    kept_profile: Path | None = None
+    """A named profile, which outlives the session."""
+    _names: list[Path] = field(default_factory=list[Path], repr=False, compare=False)
 
     @property
     def profile(self) -> Path:
         """Chromium's user data directory."""
-        return self.path / "profile"
+        return self.kept_profile or self.path / "profile"
+
+    def name_for(self, session_id: str) -> None:
+        """Let it be found under the id of the session that uses it; what is open in it stays where it is."""
+        name = self.path.with_name(session_id)
+        name.symlink_to(self.path.name)
+        self._names.append(name)
 
     @property
     def downloads(self) -> Path:
@@ -62,10 +74,12 @@ class SessionDirectory:
         """Create it, new. Raises FileExistsError, and leaves what is there alone."""
         self.path.mkdir(mode=0o700)
         try:
-            for path in (self.profile, self.downloads, self.temporary):
+            for path in (self.path / "profile", self.downloads, self.temporary):
                 path.mkdir(mode=0o700)
+            if self.kept_profile is not None:
+                _hand_over(self.kept_profile, owner)
             if owner.uid != os.geteuid():
-                for path in (self.path, self.profile, self.downloads, self.temporary):
+                for path in (self.path, self.path / "profile", self.downloads, self.temporary):
                     os.chown(path, owner.uid, owner.gid)
         except OSError:
             self.wipe()
@@ -75,6 +89,19 @@ class SessionDirectory:
         """Remove it with all it holds; blocking. What cannot be removed is logged and left for the next sweep."""
         for path in (self.path, self.temporary):
             shutil.rmtree(path, onerror=_log_unremovable)
+        for name in self._names:
+            name.unlink(missing_ok=True)
+
+
+def _hand_over(profile: Path, owner: Owner) -> None:
+    """Make a named profile, or give it with all it holds to the user that its next session runs as."""
+    profile.mkdir(mode=0o700, exist_ok=True)
+    for name in _SINGLETON:
+        (profile / name).unlink(missing_ok=True)
+    if owner.uid != os.geteuid():
+        for parent, _, files in os.walk(profile):
+            for path in (parent, *(os.path.join(parent, name) for name in files)):
+                os.lchown(path, owner.uid, owner.gid)
 
 
 def _log_unremovable(_call: object, path: str, problem: tuple[type[BaseException], BaseException, object]) -> None:
@@ -116,11 +143,15 @@ class SessionDirectories:
             self.path.rmdir()
         self._unlock()
 
-    def session(self, session_id: str) -> SessionDirectory:
-        """The directory of a session; raises ValueError for what is no session id."""
+    def session(self, session_id: str, profile: str = "") -> SessionDirectory:
+        """The directory of a session, with a profile that is kept under that file name; ValueError for no id."""
         if not is_id("sess", session_id):
             raise ValueError(f"not a session id: {session_id[:60]!r}")
-        return SessionDirectory(self.path / session_id)
+        if not profile:
+            return SessionDirectory(self.path / session_id)
+        kept = self.path / _PROFILES
+        kept.mkdir(mode=0o711 if os.geteuid() == 0 else 0o700, exist_ok=True)
+        return SessionDirectory(self.path / session_id, kept / profile)
 
     def _make(self) -> None:
         self.path.mkdir(mode=0o700, exist_ok=True)
@@ -171,7 +202,9 @@ class SessionDirectories:
             send(process, signal.SIGKILL)
         for entry in os.scandir(self.path):
             ours = is_id("sess", entry.name) or entry.name.startswith(_TEMPORARY)
-            if ours and entry.is_dir(follow_symlinks=False):
+            if ours and entry.is_symlink():
+                os.unlink(entry.path)
+            elif ours and entry.is_dir(follow_symlinks=False):
                 log.info("stale_session_removed", name=entry.name)
                 shutil.rmtree(entry.path, onerror=_log_unremovable)
 

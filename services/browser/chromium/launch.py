@@ -48,6 +48,8 @@ class LaunchRequest:
     headed: bool = False
     window: tuple[int, int] = flags.DEFAULT_WINDOW
     switches: tuple[str, ...] = ()
+    profile: str = ""
+    """File name of the profile that is kept; empty for a fresh one that is wiped."""
 
 
 class Launcher:
@@ -77,7 +79,7 @@ class Launcher:
         async with AsyncExitStack() as undo:
             owner = owners.claim()
             undo.callback(owner.release)
-            directory = self._directories.session(request.session_id)
+            directory = self._directories.session(request.session_id, request.profile)
             directory.make(owner)
             undo.callback(directory.wipe)
             pipe, far = socket.socketpair()

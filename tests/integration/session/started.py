@@ -11,6 +11,7 @@ from hyperkitty.browser.v1 import sessions_pb2 as pb
 
 from services.browser.chromium.directories import SessionDirectories
 from services.browser.chromium.launch import Launcher
+from services.browser.pool import WarmPool
 from services.browser.reports import Report, Reports
 from services.browser.session import Session, SessionPlan
 from services.browser.starting import Starter
@@ -47,6 +48,7 @@ class Place:
     reports: KeptReports = field(default_factory=KeptReports)
     ended_sessions: list[Session] = field(default_factory=list[Session])
     started: list[Session] = field(default_factory=list[Session])
+    pool: WarmPool | None = None
 
     async def close(self, session: Session) -> None:
         await session.close()
@@ -54,7 +56,7 @@ class Place:
     def ended(self, session: Session) -> None:
         self.ended_sessions.append(session)
 
-    async def start(self, *opened: str, settings: pb.SessionSettings | None = None) -> Session:
+    async def start(self, *opened: str, settings: pb.SessionSettings | None = None, profile: str = "") -> Session:
         """A session that may reach the given `host:port`s beside public hosts."""
         starter = Starter(
             Launcher(self.directories),
@@ -63,9 +65,10 @@ class Place:
             SystemClock(),
             MemoryArtifacts(),
             frozenset(),
+            self.pool,
         )
         policy = pb.NetworkPolicy(allowed_domains=opened)
-        plan = SessionPlan(new_id("sess"), "default", "", "", settings or pb.SessionSettings(), policy)
+        plan = SessionPlan(new_id("sess"), "default", "", profile, settings or pb.SessionSettings(), policy)
         session = await starter.start(plan, self, START_SECONDS)
         self.started.append(session)
         return session
