@@ -99,9 +99,9 @@ class HttpClient:
     async def _send(self, url: str, most_bytes: int, headers: Mapping[str, str]) -> Answer:
         # The URL as the standard writes it: what was checked is what is asked.
         parsed = ada_url.URL(url)
-        parsed.hash = ""
+        parsed.hash = parsed.username = parsed.password = ""
         target = URL(parsed.href, encoded=True)
-        if (target.raw_host or "").strip("[]") != parsed.hostname.strip("[]").removesuffix("."):
+        if (target.raw_host or "").strip("[]") != parsed.hostname.strip("[]"):
             raise InvalidHost(f"{url[:200]} is read in two ways")
         async with self._session.get(target, headers=headers, allow_redirects=False) as response:
             body = bytearray()

@@ -82,6 +82,13 @@ async def test_a_name_is_connected_to_where_it_was_checked_to_lead(fetcher: WebF
     site.put("/page", "by name")
     assert (await fetcher.fetch(f"http://public.example:{site.port}/page")).content == b"by name"
     assert {hit.host for hit in site.hits()} == {f"public.example:{site.port}"}
+    assert (await fetcher.fetch(f"http://PUBLIC.example.:{site.port}/page#top")).content == b"by name"
+
+
+async def test_credentials_of_a_redirect_are_not_sent(fetcher: WebFetcher, site: Site) -> None:
+    site.put("/page", "x")
+    await fetcher.fetch(f"{site.origin}/redirect?to=http://user:pass@127.0.0.1:{site.port}/page")
+    assert "authorization" not in site.hits("/page")[0].headers
 
 
 async def test_a_redirect_inside_is_refused(fetcher: WebFetcher, site: Site) -> None:
