@@ -32,6 +32,4 @@ RPCS: dict[str, Message] = {
 }
 
 OPERATIONS: dict[str, Message] = {
-    "export_state": op.ExportStateOperation(session_id=SESSION),
-    "import_state": op.ImportStateOperation(session_id=SESSION, artifact_id=new_id("art")),
 }

@@ -33,6 +33,7 @@ class Authentication:
     def __init__(self, credentials: Sequence[HttpCredentials] = ()) -> None:
         self._credentials = {origin_of(known.origin): (known.username, known.password) for known in credentials}
         self._tried: OrderedDict[str, None] = OrderedDict()
+        self._off = False
 
     def commands(self, session: CdpSession) -> list[fetch.Enable]:
         """What a process of the page's frames is told before it runs; nothing without credentials."""
@@ -42,7 +43,13 @@ class Authentication:
         session.on(fetch.RequestPaused, lambda event: self._go_on(session, event))
         return [fetch.Enable(handle_auth_requests=True)]
 
+    def switch_off(self) -> None:
+        """Someone else answers the page's requests now."""
+        self._off = True
+
     def _go_on(self, session: CdpSession, event: fetch.RequestPaused) -> None:
+        if self._off:
+            return
         session.post(fetch.ContinueRequest(request_id=event.request_id), timeout=SECONDS)
 
     def _asked(self, session: CdpSession, event: fetch.AuthRequired) -> None:

@@ -283,3 +283,17 @@ class DragSeen(Struct, frozen=True):
 
     begun: bool = False
     prevented: bool = False
+
+
+class Kept(Struct, frozen=True):
+    """Local and session storage of one origin, by key."""
+
+    origin: str = ""
+    local: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    session: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+
+
+class Restored(Struct, frozen=True):
+    """Whether storage was put back."""
+
+    done: bool = False

@@ -35,6 +35,7 @@ ORDER = (
     "choosing",
     "synthetic",
     "scrolling",
+    "storage",
     "run",
 )
 

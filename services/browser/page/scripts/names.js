@@ -64,12 +64,12 @@ function embeddedValue(element, role) {
   const tag = tagOf(element);
   switch (role) {
     case "textbox": case "searchbox":
-      return tag === "input" || tag === "textarea" ? element.value : null;
+      return tag === "input" || tag === "textarea" ? valueOf(element, role, tag) : null;
     case "combobox": case "listbox":
       if (tag === "select") return [...element.selectedOptions].map((option) => option.label).join(" ");
-      return tag === "input" ? element.value : null;
+      return tag === "input" ? valueOf(element, role, tag) : null;
     case "slider": case "spinbutton": case "scrollbar":
-      return attr(element, "aria-valuetext") || attr(element, "aria-valuenow") || (tag === "input" ? element.value : null);
+      return attr(element, "aria-valuetext") || attr(element, "aria-valuenow") || (tag === "input" ? valueOf(element, role, tag) : null);
     default: return null;
   }
 }

@@ -3,7 +3,7 @@
 const FUNCTIONS = {
   snapshot, read, links, query, replacements, locate, aim, finish, focused, armKeys, armFirstKey, typed,
   findText, textRest, absentRest, checkable, checkRest, choices, pickOptions, setValue, submitter,
-  describeAgain, fileInput, watchDrag, dragSeen,
+  describeAgain, fileInput, watchDrag, dragSeen, keptHere, putBack,
   wheelTarget, scrollRest, reveal, pageBox, through,
   view: () => ({ x: 0, y: 0, width: innerWidth, height: innerHeight }),
   state: pageState,
