@@ -14,8 +14,10 @@ from hyperkitty.client.connection import Connection
 from hyperkitty.events.v1 import event_service_pb2 as pb
 from websockets.sync.client import ClientConnection, connect
 
+from tests.acting import Person
 from tests.rest_client import RestClient
 from tests.running_system import RunningSystem
+from tests.site import Site
 from tests.waiting import until
 
 SECONDS = 15.0
@@ -164,6 +166,40 @@ def test_the_log_keeps_no_more_than_its_count(tmp_path_factory: pytest.TempPathF
 
 def recent(rest: RestClient) -> list[dict[str, Any]]:
     return rest.get("/api/events/recent?limit=1000").json["events"]
+
+
+# the browser's part of the catalogue, as a person works
+
+
+def test_what_a_person_does_is_told_by_its_category(rest: RestClient, site: Site) -> None:
+    person = Person.start(rest, site.put("/page", "<title>Page</title><p style='height: 4000px'>Long</p>"))
+    assert person.act("query_element", target={"selector": "p"}).status == 200
+    assert person.act("scroll", delta_y=400).status == 200
+    nowhere = rest.post(f"/api/browser/sessions/{person.session_id}/tabs", {"url": "http://127.0.0.1:1/"})
+    assert nowhere.error_code in ("navigation_failed", "request_blocked")
+    assert rest.post(f"{person.path}/close").status == 200
+    person.close()
+    told = [
+        event["category"]
+        for event in rest.get(f"/api/events/recent?subject={person.session_id}&limit=1000").json["events"]
+        if not event["category"].startswith("browser.request")
+    ]
+    wanted = [
+        "browser.action.started",
+        "browser.session.created",
+        "browser.navigation.started",
+        "browser.tab.opened",
+        "browser.element.queried",
+        "browser.action.started",
+        "browser.action.scroll",
+        "browser.navigation.started",
+        "browser.tab.open_failed",
+        "browser.action.started",
+        "browser.tab.closed",
+        "browser.action.started",
+        "browser.session.closed",
+    ]
+    assert [each for each in reversed(told) if each in wanted] == wanted
 
 
 # operations
