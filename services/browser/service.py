@@ -15,6 +15,7 @@ from services.browser.authority import check_tenant, not_found
 from services.browser.dispatch import Dispatcher
 from services.browser.operations.registry import handler_of
 from services.browser.sessions import Sessions
+from services.kit import record
 from services.kit.capabilities import arm_of, comments, facts_of, operations
 from services.kit.errors import Refusal
 from services.kit.identity import current_identity
@@ -117,6 +118,22 @@ class BrowserServer(BrowserServiceServicer):
             network_requests=self._sessions.owners_requests(done_in.session_id),
             session_id=done_in.session_id,
         )
+
+    async def Batch(
+        self, request: rpc.BatchRequest, context: Context[rpc.BatchRequest, rpc.BatchResponse]
+    ) -> rpc.BatchResponse:
+        response = rpc.BatchResponse(failed_index=-1)
+        try:
+            for operation in request.operations:
+                ready = _with_ids(operation, request.session_id, request.tab_id)
+                response.results.append(await self._dispatcher.run(ready))
+                await record.flush()  # each outcome is on the log before the next intent
+        except Refusal as refusal:
+            # What was done before it was done: the caller hears of that, and of why the rest was not.
+            response.failed_index = len(response.results)
+            response.error.CopyFrom(refusal.to_proto())
+        current_operation().kind = "batch"
+        return response
 
     async def ListBrowserOperations(
         self,

@@ -10,20 +10,14 @@ from hyperkitty.agent.v1.agent_service_pb2 import ApproveActionRequest
 from hyperkitty.auth.v1 import secret_service_pb2 as secrets
 from hyperkitty.auth.v1 import token_service_pb2 as tokens
 from hyperkitty.browser.v1 import browser_service_pb2 as browser
-from hyperkitty.browser.v1 import operations_pb2 as op
-from hyperkitty.browser.v1.operations_pb2 import BrowserOperation
-from hyperkitty.browser.v1.sessions_pb2 import Viewport
-from hyperkitty.browser.v1.targets_pb2 import Target
 
 from services.kit.ids import new_id
 
 SESSION, TAB = new_id("sess"), new_id("tab")
-TARGET = Target(ref="e1")
 
 RPCS: dict[str, Message] = {
     "agent.v1.AgentService/ApproveAction": ApproveActionRequest(agent_id=new_id("agent"), action_id=new_id("act")),
     "browser.v1.BrowserService/SetSessionControl": browser.SetSessionControlRequest(session_id=SESSION),
-    "browser.v1.BrowserService/Batch": browser.BatchRequest(operations=[BrowserOperation()]),
     "browser.v1.BrowserService/WatchTab": browser.WatchTabRequest(session_id=SESSION, tab_id=TAB),
     "auth.v1.TokenService/CreateViewSession": tokens.CreateViewSessionRequest(),
     "auth.v1.SecretService/GetSecret": secrets.GetSecretRequest(name="a"),
