@@ -236,7 +236,7 @@ class Sessions:
     async def end_over_limit(self, session: Session, limit: str) -> None:
         """End a session that takes more than it may, for good."""
         session.killed_for, session.kept = limit, None
-        await session.chromium.close()
+        await session.discard()
 
     async def give(self, session: Session, owner_agent_id: str) -> None:
         """Make an agent (empty: nobody) the session's owner. Raises Refusal."""

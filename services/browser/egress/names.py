@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass
 
 from services.kit.addresses import Address
-from services.kit.dialer import Resolver, system_resolver
+from services.kit.dialer import Resolver
 
 REMEMBERED_SECONDS = 30.0
 MOST_NAMES = 512
@@ -21,7 +21,7 @@ class _LookUp:
 class NameCache:
     """A `Resolver` that remembers. Its answers are judged anew at every use, so it opens no way around the policy."""
 
-    def __init__(self, resolver: Resolver = system_resolver) -> None:
+    def __init__(self, resolver: Resolver) -> None:
         self._resolver = resolver
         self._known: dict[str, _LookUp] = {}
 

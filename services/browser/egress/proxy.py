@@ -8,10 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from services.browser.egress.connection import Connection
+from services.browser.egress.look_ups import LookUps
 from services.browser.egress.names import NameCache
 from services.browser.egress.request_head import RequestHead
 from services.kit import logs
-from services.kit.dialer import CheckedDialer, EgressBlocked, EgressPolicy, NameNotResolved, Resolver, system_resolver
+from services.kit.dialer import CheckedDialer, EgressBlocked, EgressPolicy, NameNotResolved, Resolver
 from services.kit.host_rules import HostRules, Rule
 from services.kit.hosts import Host, InvalidHost, host_and_port
 
@@ -73,10 +74,10 @@ class EgressProxy:
         self,
         policy: EgressPolicy,
         on_blocked: Callable[[Blocked], None] | None = None,
-        resolver: Resolver = system_resolver,
+        resolver: Resolver | None = None,
     ) -> None:
         self._policy = policy
-        self._names = NameCache(resolver)
+        self._names = NameCache(resolver or LookUps())
         self._dialer = CheckedDialer(policy, self._names)
         self._on_blocked = on_blocked
         self._server: asyncio.Server | None = None

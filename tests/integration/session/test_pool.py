@@ -68,7 +68,8 @@ async def test_what_is_taken_is_not_given_twice_and_is_replaced(here: Place) -> 
         assert pool.take(new_id("sess")) is None
         await async_until(lambda: len(pool) == 1, "another is warm")
         second = pool.take(new_id("sess"))
-        assert second is not None and second.pid != first.pid
+        assert second is not None
+        assert second.pid != first.pid
         await first.close()
         await second.close()
 
