@@ -57,7 +57,7 @@ chromium:
 generate: environment
 	@$(BIN)/python proto/generate.py
 
-.PHONY: run demo check lint types architecture unit test clean
+.PHONY: run demo check lint types architecture unit test soak clean
 
 run: setup ## Start HyperKitty, show a demonstration, stay up; Ctrl-C ends it.
 	@exec $(BIN)/python -m deploy.local.demo --stay
@@ -85,6 +85,9 @@ unit:
 
 test: setup ## Everything that needs no container engine.
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m 'not docker'
+
+soak: setup ## Sessions opened, used, killed and closed for MINUTES (2): what was lost or left (nothing).
+	@$(BIN)/python -m bench.soak --minutes $(or $(MINUTES),2)
 
 clean: ## Remove what setup and generation made; running systems and homes are left alone.
 	@rm -rf $(VENV) build .pytest_cache .ruff_cache .hypothesis .import_linter_cache
