@@ -29,7 +29,7 @@ async def _act_until(world: AgentWorld, agent_id: str, done: asyncio.Event, acte
 
 
 async def test_every_action_has_one_outcome_whenever_the_service_dies(world: AgentWorld) -> None:
-    limits = AgentLimits(max_actions=100_000)
+    limits = AgentLimits(max_actions=100_000, max_repeats=1_000)
     agents = [await world.create("click", limits=limits) for _ in range(AGENTS)]
     done, acted = asyncio.Event(), asyncio.Semaphore(0)
     planners = [asyncio.create_task(_act_until(world, agent_id, done, acted)) for agent_id in agents]
