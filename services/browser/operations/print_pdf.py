@@ -11,7 +11,7 @@ from hyperkitty.operations.v1.errors_pb2 import ErrorCode
 from pypdf import PdfReader
 
 from services.browser.cdp.domains import page
-from services.browser.operations.reads import reading
+from services.browser.operations.reads import reading, still
 from services.browser.operations.registry import handles
 from services.browser.tab import Tab
 from services.kit.deadlines import current_budget
@@ -32,8 +32,9 @@ async def print_pdf(tab: Tab, operation: PrintPdfOperation) -> PrintPdfResult:
     command = page.PrintToPDF(
         landscape=operation.landscape, print_background=operation.print_background, scale=operation.scale or None
     )
-    with reading(tab):
-        printed = await tab.page.wire.send(tab.cdp, command, current_budget().remaining())
+    async with still(tab):
+        with reading(tab):
+            printed = await tab.page.wire.send(tab.cdp, command, current_budget().remaining())
     async with current_budget().limit():
         pages = await asyncio.to_thread(_pages, printed.data)
     artifact = await tab.session.keep(ARTIFACT_KIND_PDF, "application/pdf", printed.data)

@@ -6,9 +6,9 @@ from hyperkitty.browser.v1.operations_pb2 import ScreenshotOperation, Screenshot
 from hyperkitty.operations.v1.artifacts_pb2 import ARTIFACT_KIND_SCREENSHOT
 from hyperkitty.operations.v1.errors_pb2 import ErrorCode
 
-from services.browser.operations.reads import reading
+from services.browser.operations.reads import reading, still
 from services.browser.operations.registry import handles
-from services.browser.page.picture import take
+from services.browser.page.picture import Picture, take
 from services.browser.page.targeting import Found, Need, locate
 from services.browser.tab import Tab
 from services.kit.errors import Refusal
@@ -20,18 +20,9 @@ MOST_INLINE_BYTES = 1024 * 1024
 async def screenshot(tab: Tab, operation: ScreenshotOperation) -> ScreenshotResult:
     """Take a picture of what was asked for."""
     _check(operation)
-    with reading(tab):
-        found: Found | None = None
-        if operation.HasField("target"):
-            found = await locate(tab.page, operation.target, Need(enabled=False))
-        picture = await take(
-            tab.page,
-            operation.format,
-            operation.quality,
-            full_page=operation.full_page,
-            clip=operation.clip if operation.HasField("clip") else None,
-            found=found,
-        )
+    async with still(tab):
+        with reading(tab):
+            picture = await _picture(tab, operation)
     artifact = await tab.session.keep(ARTIFACT_KIND_SCREENSHOT, picture.content_type, picture.data)
     return ScreenshotResult(
         artifact=artifact,
@@ -40,6 +31,20 @@ async def screenshot(tab: Tab, operation: ScreenshotOperation) -> ScreenshotResu
         width=picture.width,
         height=picture.height,
         truncated=picture.truncated,
+    )
+
+
+async def _picture(tab: Tab, operation: ScreenshotOperation) -> Picture:
+    found: Found | None = None
+    if operation.HasField("target"):
+        found = await locate(tab.page, operation.target, Need(enabled=False))
+    return await take(
+        tab.page,
+        operation.format,
+        operation.quality,
+        full_page=operation.full_page,
+        clip=operation.clip if operation.HasField("clip") else None,
+        found=found,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 from hyperkitty.browser.v1 import operations_pb2 as ops
 from hyperkitty.browser.v1 import targets_pb2 as pb
@@ -18,6 +19,7 @@ from services.kit.errors import Refusal
 from services.kit.masking import without_credentials
 
 SAME_DOCUMENT_SECONDS = 2.0
+ERROR_PAGE_SECONDS = 1.0
 STOP_SECONDS = 1.0
 
 _NO_CONTENT = frozenset({204, 205})
@@ -40,8 +42,9 @@ async def navigate(page: Page, url: str, wait_until: ops.WaitUntil.ValueType) ->
                 await until(page, wait_until)
     except DialogInterrupted:
         return _so_far(page, url, mark)
-    except (Refusal, TimeoutError):
-        await _stop(page)
+    except BaseException:
+        # However it ends, also cancelled: what was not loaded in time is not loaded behind the caller's back.
+        _stop(page)
         raise
     return navigation
 
@@ -57,12 +60,24 @@ async def _answered(page: Page, url: str, answer: cdp_page.NavigateResult, mark:
     if answer.error_text == "net::ERR_ABORTED" and status in _NO_CONTENT:
         return pb.Navigation(url=url, outcome=pb.NAVIGATION_OUTCOME_NO_CONTENT, http_status=status)
     if answer.error_text:
+        await _error_page(page, answer.error_text, mark)
         raise failed(url, answer.error_text, status)
     await page.conditions.until(
         lambda: page.navigation.loader_id == answer.loader_id or page.navigation.main_since(mark) is not None,
         current_budget().remaining(),
     )
     return pb.Navigation(url=page.url, outcome=pb.NAVIGATION_OUTCOME_COMMITTED, http_status=status)
+
+
+async def _error_page(page: Page, net_error: str, mark: int) -> None:
+    """Wait for the page that tells of the error: it commits after the answer, and is not the next one's commit."""
+    if net_error == "net::ERR_ABORTED":
+        return
+    with suppress(TimeoutError):
+        await page.conditions.until(
+            lambda: page.navigation.main_since(mark) is not None,
+            min(ERROR_PAGE_SECONDS, current_budget().remaining()),
+        )
 
 
 def failed(url: str, net_error: str, status: int = 0) -> Refusal:
@@ -80,8 +95,7 @@ def _so_far(page: Page, url: str, mark: int) -> pb.Navigation:
     return ended.to_proto() if ended else pb.Navigation(url=url, outcome=pb.NAVIGATION_OUTCOME_PENDING)
 
 
-async def _stop(page: Page) -> None:
-    """What was not loaded in time is not loaded behind the caller's back."""
+def _stop(page: Page) -> None:
     if page.navigation.pending or page.navigation.loading:
         page.session.post(cdp_page.StopLoading(), timeout=STOP_SECONDS)
 
@@ -118,8 +132,9 @@ async def begin(
                 await until(page, wait_until)
     except DialogInterrupted:
         return _so_far(page, url, mark)
-    except (Refusal, TimeoutError):
-        await _stop(page)
+    except BaseException:
+        # However it ends, also cancelled: what was not loaded in time is not loaded behind the caller's back.
+        _stop(page)
         raise
     return _now(page, ended)
 

@@ -23,6 +23,7 @@ from services.browser.page.console import Console
 from services.browser.page.cursors import Cursors
 from services.browser.page.frames import Frame, Frames
 from services.browser.page.navigation import NavigationLog
+from services.browser.page.outlines import Outlines
 from services.browser.page.refs import RefEntry, RefNumbers
 from services.browser.page.requests import Requests
 from services.browser.page.results import Minting, PageState
@@ -73,6 +74,7 @@ class Page:
         self.navigation = NavigationLog(session, self.conditions, self.traffic)
         self.frames = Frames(self.wire, session, self._frames_changed)
         self.cursors = Cursors()
+        self.outlines = Outlines()
         self.title = ""
         self.learned = 0
         """`navigation.number` when url and title were last read from the page."""

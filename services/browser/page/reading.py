@@ -45,6 +45,10 @@ class Content:
     refs: int = 0
 
 
+class MovedOn(Refusal):
+    """The page went on to another document meanwhile: what was begun can be begun again there."""
+
+
 def begin(frame: Frame, form: Form, *, scope: str = "", interactive_only: bool = False) -> Reading:
     """A reading from the beginning of a frame, or of the element with the ref `scope` in it."""
     return Reading(form, interactive_only, [Place(frame, frame.loader_id, scope=scope)])
@@ -101,7 +105,7 @@ async def _part(page: Page, reading: Reading, place: Place, limit: int) -> Snaps
         return part
     if len(reading.places) > 1:
         return None
-    raise Refusal(
+    raise MovedOn(
         ErrorCode.ERROR_CODE_WRONG_STATE,
         "the page has another document than when this was begun",
         hint="Call read_page without a cursor to begin anew.",

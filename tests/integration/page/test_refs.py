@@ -91,7 +91,7 @@ async def test_a_twin_is_stale_and_gets_nothing(driver: Driver) -> None:
     took = time.perf_counter() - started
     refused = caught.value
     assert refused.code == ErrorCode.ERROR_CODE_STALE_REF
-    assert took < 0.05  # the bar is 10 ms; a shared machine is given some room
+    assert took < 2  # it does not wait for the deadline of 30 s; how quick it is, the bench says
     assert await driver.page_says("hits") == 0
     assert (refused.details["role"], refused.details["name"]) == ("button", "Pay")
     [like] = refused.details["replacements"]  # type: ignore[misc]
