@@ -16,6 +16,7 @@ from services.browser.authority import Fences, check_caller, check_owner, not_fo
 from services.browser.cdp.errors import CdpClosed, CdpError, CdpFault
 from services.browser.operations.changes import Mark
 from services.browser.operations.registry import Handler, handler_of
+from services.browser.page.reading import MovedOn
 from services.browser.policy import private_destination, scope_of
 from services.browser.session import Session
 from services.browser.sessions import Sessions
@@ -30,6 +31,7 @@ from services.kit.masking import masked, without_credentials
 from services.kit.operations import current_operation
 from services.kit.validation import check_message
 
+MOST_LOOKS = 4
 REVIVING = frozenset({"navigate", "reload"})
 CONTROL = frozenset({"handle_dialog", "close_tab"})
 
@@ -137,7 +139,7 @@ class Dispatcher:
         if subject.tab is not None and not facts.control_lane:
             subject.tab.check_usable()
         try:
-            outcome = await handler.call(_first(facts, subject), arm)
+            outcome = await _looked(handler, _first(facts, subject), arm)
         except Refusal as refusal:
             record.outcome("browser.action.failed", data=_failure(facts, arm, refusal))
             raise
@@ -211,6 +213,17 @@ def _check_destination(subject: Subject, url: str) -> None:
     if private is not None and not session.owner_agent_id and not current_identity().agent_id:
         host, port = private
         session.open_private(Rule(host=host, port=port))
+
+
+async def _looked(handler: Handler, first: Tab | Session | Sessions, arm: Message) -> Message:
+    """A read; one that a new document cut short begins again there, unless a cursor says where it was."""
+    for _ in range(MOST_LOOKS - 1):
+        try:
+            return await handler.call(first, arm)
+        except MovedOn:
+            if str(getattr(arm, "cursor", "")) or deadlines.current_budget().left() <= 0:
+                raise
+    return await handler.call(first, arm)
 
 
 def _first(facts: OperationFacts, subject: Subject) -> Tab | Session | Sessions:

@@ -66,6 +66,9 @@ def check_grants(grants: Iterable[Grant]) -> None:
         if scope is not None and scope != grant.capability:
             raise _invalid(field, f"{grant.capability!r} cannot be scoped as {scope!r}")
         if scope == _NAVIGATE:
+            if not (grant.navigate.allowed_domains or grant.navigate.blocked_domains):
+                # A planner that computes an empty list means nothing, not everything.
+                raise _invalid(f"{field}.navigate", "names no domain; grant plain navigate for every public host")
             try:
                 navigation_scope(grant.navigate.allowed_domains, grant.navigate.blocked_domains)
             except InvalidRule as error:

@@ -155,7 +155,7 @@ def test_a_session_is_given_to_an_agent_whose_grants_hold_it(shared_system: Runn
     narrow = ActingAgent.create(rest, ["read_page", {"navigate": {"allowed_domains": ["example.com"]}}])
     refused = rest.post(path, {"owner_agent_id": narrow.agent_id})
     assert (refused.status, refused.error_code) == (403, "not_authorized")
-    wide = ActingAgent.create(rest, ["read_page", {"navigate": {"allowed_domains": []}}])
+    wide = ActingAgent.create(rest, ["read_page", "navigate"])
     assert rest.post(path, {"owner_agent_id": wide.agent_id}).error_code == "not_authorized"
 
     scoped = {"allowed_domains": [f"127.0.0.1:{form.port}"]}
