@@ -106,7 +106,7 @@ def test_through_an_agent_the_action_id_stands_in_the_envelope() -> None:
     assert written(answer) == f'{{"tab_id":"tab_1",{EMPTY_TAB},"changed":{EMPTY_CHANGED}}}'
     envelope = envelope_encoder(answer.DESCRIPTOR)
     assert envelope is not None
-    assert envelope(answer) == {"action_id": "act_1"}
+    assert envelope(answer) == {"action_id": "act_1", "warning": ""}
     assert envelope_encoder(operations_pb2.BrowserResult.DESCRIPTOR) is None
 
 
