@@ -14,6 +14,7 @@ from services.browser.cdp.session import CdpSession
 MOST_ENTRIES = 2000
 MOST_URL = 2000
 MASK = "•••"
+_NO_CONTENT = frozenset({204, 205})
 _SECRET = re.compile(
     r"(?i)([?&;#](?:[\w.-]*(?:token|secret|passw(?:or)?d|signature|credential|api[_-]?key)[\w.-]*|auth|key|sig|code|jwt|sid)=)"
     r"[^&;#]*"
@@ -93,7 +94,8 @@ class Requests:
     def _failed(self, event: network.LoadingFailed) -> None:
         entry = self._present.pop(event.request_id, None)
         if entry is not None:
-            entry.net_error = event.error_text
+            # An answer without content ends as cancelled too, and did not fail.
+            entry.net_error = "" if event.canceled and entry.status in _NO_CONTENT else event.error_text
             entry.duration_ms = _milliseconds(entry, event.timestamp)
 
 
