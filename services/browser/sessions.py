@@ -152,8 +152,7 @@ class Sessions:
         try:
             await asyncio.gather(self._keep(session.to_proto()), self.remember(session))
         except BaseException:
-            # Nobody has its id.
-            self._parts.spawn(self.close(session), f"end of {session_id}")
+            self._parts.spawn(self._close_unknown(session), f"end of {session_id}")
             raise
         return session
 
@@ -211,6 +210,15 @@ class Sessions:
         self._live.pop(session.session_id, None)
         self.activity.forget(session.session_id)
         self.admission.freed()
+
+    async def _close_unknown(self, session: Session) -> None:
+        """Close what nobody was given the id of, also when the store does not take its record."""
+        try:
+            await self.close(session)
+        except (Refusal, OSError) as problem:
+            log.warning("unknown_session_not_closed_well", session_id=session.session_id, problem=str(problem))
+            self._live.pop(session.session_id, None)
+            self.admission.freed()
 
     async def close_idle(self) -> None:
         """Close what nobody has used for as long as its settings say, for ever."""
