@@ -11,10 +11,12 @@ import base64
 import http.client
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -23,9 +25,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from deploy.local.demo_site import DemoSite
-from deploy.local.home import default_root
+from deploy.local.home import default_root, home_hash
 
 TREE = Path(__file__).resolve().parents[2]
+SESSIONS = Path("/var/tmp")
 READY_SECONDS = 30.0
 STOP_SECONDS = 12.0
 CALL_SECONDS = 60.0
@@ -215,9 +218,12 @@ def run_steps(demonstration: Demonstration) -> bool:
 
 
 def start(home: Path, ports: dict[str, str]) -> subprocess.Popen[bytes]:
-    """`up` on a home. `ports` are used where the environment sets none."""
+    """`up` on a home. `ports` are used where the environment sets none.
+
+    In a session of its own: a Ctrl-C in the terminal reaches this process alone, which passes on what it means.
+    """
     command = [sys.executable, "-m", "deploy.local", "up", "--home", str(home)]
-    return subprocess.Popen(command, cwd=TREE, env={**ports, **os.environ})
+    return subprocess.Popen(command, cwd=TREE, env={**ports, **os.environ}, start_new_session=True)
 
 
 def wait_for_state(home: Path, process: subprocess.Popen[bytes]) -> Json:
@@ -255,6 +261,9 @@ def stop(process: subprocess.Popen[bytes]) -> None:
 def demonstrate(home: Path) -> int:
     """The whole demonstration on a home; returns the exit code."""
     begun = time.monotonic()
+    # Told to stop, it takes its system with it, as a Ctrl-C does.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _end)
     process = start(home, FREE_PORTS)
     good = False
     try:
@@ -268,6 +277,10 @@ def demonstrate(home: Path) -> int:
     if good:
         print(f"The Book of Tides stands on: {ANSWER}  ({time.monotonic() - begun:.1f} s in all)")
     return 0 if good else 1
+
+
+def _end(_number: int, _frame: FrameType | None) -> None:
+    sys.exit(1)
 
 
 def run_against(state: Json) -> bool:
@@ -293,23 +306,26 @@ def _stopped(process: subprocess.Popen[bytes]) -> bool:
 def stay(home: Path) -> int:
     """`make run`: start, demonstrate, stay up until Ctrl-C; returns the system's exit code."""
     process = start(home, {})
+    told_to_stop = threading.Event()
 
-    # Ctrl-C reaches the system too: it ends by itself, and is waited for here.
+    # The system ends by itself, and is waited for here; a second Ctrl-C makes it hurry.
     def pass_on(number: int, _frame: FrameType | None) -> None:
-        if number == signal.SIGTERM:
-            process.send_signal(number)
+        told_to_stop.set()
+        process.send_signal(number)
 
-    signal.signal(signal.SIGINT, pass_on)
-    signal.signal(signal.SIGTERM, pass_on)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, pass_on)
     try:
         state = wait_for_state(home, process)
     except StepFailed as failure:
         print(f"make run: {failure}", file=sys.stderr)
-        return process.wait(STOP_SECONDS) or 1
+        _stopped(process)
+        return process.returncode or 1
     print("A demonstration: an agent looks something up on a small site.", flush=True)
-    if not run_against(state) and process.poll() is None:
-        print("The demonstration failed; the system stays up.", file=sys.stderr)
-    if process.poll() is None:
+    good = run_against(state)
+    if process.poll() is None and not told_to_stop.is_set():
+        if not good:
+            print("The demonstration failed; the system stays up.", file=sys.stderr)
         print(f"\nDashboard: {state['rest_url']}/  (token: {home}/root.token)   Ctrl-C stops everything.", flush=True)
     return process.wait()
 
@@ -322,7 +338,12 @@ def main() -> int:
     if given:
         return demonstrate(Path(given).resolve())
     with tempfile.TemporaryDirectory(prefix="hyperkitty-demo-", ignore_cleanup_errors=True) as scratch:
-        return demonstrate(Path(scratch) / "home")
+        home = Path(scratch).resolve() / "home"
+        try:
+            return demonstrate(home)
+        finally:
+            # A home of one use: what marks its place for sessions goes with it.
+            shutil.rmtree(SESSIONS / f"hyperkitty-{home_hash(home)}", ignore_errors=True)
 
 
 if __name__ == "__main__":

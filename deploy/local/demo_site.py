@@ -57,7 +57,8 @@ def answer(target: str) -> bytes | None:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    hits: ClassVar[list[str]] = []
+    hits: ClassVar[list[str]]
+    """Set on the subclass that each site makes."""
 
     def do_GET(self) -> None:
         """Answer from `answer`."""
@@ -78,7 +79,8 @@ class DemoSite:
 
     def __init__(self, address: str = "127.0.0.1") -> None:
         self._address = address
-        self._server = ThreadingHTTPServer((address, 0), _Handler)
+        self._hits: list[str] = []
+        self._server = ThreadingHTTPServer((address, 0), type("Handler", (_Handler,), {"hits": self._hits}))
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
 
     @property
@@ -89,7 +91,7 @@ class DemoSite:
     @property
     def hits(self) -> list[str]:
         """Every request target that was asked for."""
-        return list(_Handler.hits)
+        return list(self._hits)
 
     def start(self) -> None:
         self._thread.start()

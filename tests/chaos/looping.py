@@ -13,6 +13,9 @@ from tests.running_system import RunningSystem
 
 # The longest that one call may take: an agent's action has 45 s (SPEC §4), and its answer 250 ms more.
 CALL_SECONDS = 46.0
+# An agent whose run broke off is terminated by a person, as soon as it can be.
+END_SECONDS = 30.0
+REFUSED_STEP = "ask for what is not granted"
 
 
 @dataclass
@@ -22,8 +25,13 @@ class Calls:
     succeeded: list[str] = field(default_factory=list[str])
     """Operation ids."""
     refused: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    """Errors as they were answered, but for the refusal that each run shows."""
     unreachable: int = 0
     longest_seconds: float = 0.0
+
+    @property
+    def failures(self) -> int:
+        return len(self.refused) + self.unreachable
 
 
 class WatchedApi(Api):
@@ -45,18 +53,29 @@ class WatchedApi(Api):
         if answer.get("status") == "succeeded":
             self._calls.succeeded.append(answer["operation_id"])
         elif "error" in answer:
-            self._calls.refused.append(answer["error"])
+            self._calls.refused.append({**answer["error"], "http_status": status})
         return status, answer
 
 
+@dataclass(frozen=True)
+class Run:
+    """One run, ended. `hits` are the requests that reached its site, in order."""
+
+    agent_id: str
+    begun: float
+    completed: bool
+    hits: list[str]
+
+
 class Loop:
-    """The demonstration in a thread, again and again until `stop`; a run ends at its first failed step."""
+    """The demonstration in a thread, again and again inside the `with`; a run ends at its first failed step."""
 
     def __init__(self, system: RunningSystem) -> None:
         self.calls = Calls()
-        self.completed = 0
-        self.failed = 0
+        self.runs: list[Run] = []
         self.unexpected: list[str] = []
+        self.step = ""
+        """The one under way."""
         self._system = system
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -70,47 +89,59 @@ class Loop:
         self._thread.join(CALL_SECONDS * 2)
         assert not self._thread.is_alive(), "a run of the demonstration hangs"
 
+    def completed_since(self, moment: float) -> int:
+        """How many runs that began after `moment` (monotonic seconds) went well to their end."""
+        return sum(run.completed for run in self.runs if run.begun >= moment)
+
     def _run(self) -> None:
         site = DemoSite()
         site.start()
         try:
             while not self._stopping.is_set():
-                self._once(site)
+                self.runs.append(self._once(site))
         finally:
             site.stop()
 
-    def _once(self, site: DemoSite) -> None:
+    def _once(self, site: DemoSite) -> Run:
+        begun, earlier = time.monotonic(), len(site.hits)
         state = self._system.state
         api = WatchedApi(state["rest_url"], state["token"], self.calls)
-        run = Demonstration(api, site)
+        demonstration = Demonstration(api, site)
         try:
-            if self._all_steps(run):
-                self.completed += 1
-            else:
-                self.failed += 1
-                self._end(run.agent_id)
+            completed = self._all_steps(demonstration)
+            if not completed:
+                self._end(demonstration.agent_id)
         finally:
             api.close()
+        return Run(demonstration.agent_id, begun, completed, site.hits[earlier:])
 
-    def _all_steps(self, run: Demonstration) -> bool:
-        refused, unreachable = len(self.calls.refused), self.calls.unreachable
-        for name, step in run.steps():
+    def _all_steps(self, demonstration: Demonstration) -> bool:
+        for name, step in demonstration.steps():
+            failures, self.step = self.calls.failures, name
             try:
                 step()
             except Exception as failure:
-                # The refusal that the demonstration shows is one; any more are the fault's.
-                told = len(self.calls.refused) > refused or self.calls.unreachable > unreachable
-                if not told:
+                # A step that failed without having been told so found something else than it should.
+                if self.calls.failures == failures:
                     self.unexpected.append(f"{name}: {type(failure).__name__}: {failure}")
                 return False
+            if name == REFUSED_STEP:
+                self.calls.refused.pop()
         return True
 
     def _end(self, agent_id: str) -> None:
-        """A run that broke off leaves an agent with an open session: people end those."""
-        while agent_id and not self._stopping.wait(0.2):
+        """A run that broke off leaves an agent that is at work: people end those."""
+        deadline = time.monotonic() + END_SECONDS
+        answered = "nothing"
+        while agent_id and time.monotonic() < deadline:
             try:
                 reply = self._system.rest.post(f"/api/agents/{agent_id}/terminate")
-            except OSError:
-                continue
-            if reply.status in (200, 409):
-                return
+            except OSError as failure:
+                answered = str(failure)
+            else:
+                if reply.status in (200, 409):
+                    return
+                answered = f"{reply.status} {reply.body.decode(errors='replace')}"
+            self._stopping.wait(0.2)
+        if agent_id:
+            self.unexpected.append(f"{agent_id} could not be terminated: {answered}")
