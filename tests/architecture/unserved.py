@@ -25,5 +25,4 @@ RPCS: dict[str, Message] = {
     "auth.v1.SecretService/DeleteSecret": secrets.DeleteSecretRequest(name="a"),
 }
 
-OPERATIONS: dict[str, Message] = {
-}
+OPERATIONS: dict[str, Message] = {}

@@ -25,7 +25,7 @@ export function audit(section, { log }, parameters) {
     chosen: (operation) => operation.operation_id === chosen.id,
     columns: [
       ["Operation", (each) => make("a", { href: address("audit", { ...chosen, id: each.operation_id }) }, each.operation_id)],
-      ["Kind", (each) => each.kind],
+      ["Kind", (each) => each.kind, "short"],
       ["Status", (each) => make("span", {}, status(each.status), each.error ? ` ${each.error.code}` : ""), "short"],
       ["Subject", (each) => named(each.subject)],
       ["At", (each) => when(each.created_at_ms), "short"],

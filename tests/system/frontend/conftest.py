@@ -7,12 +7,14 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Generator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, ViewportSize, sync_playwright
 
 from services.browser.chromium.binary import find
+from tests.rest_client import RestClient
 from tests.running_system import RunningSystem
 from tests.waiting import until
 
@@ -48,20 +50,53 @@ def devtools() -> Generator[str]:
             process.wait(10)
 
 
-@pytest.fixture
-def page(devtools: str, shared_system: RunningSystem) -> Generator[Page]:
-    """The frontend of the running system, logged in. A console error or a failed request fails the test."""
-    with sync_playwright() as driver:
-        browser = driver.chromium.connect_over_cdp(devtools)
-        context = browser.new_context(viewport=WIDE)
-        opened = context.new_page()
-        faults: list[str] = []
-        opened.on("pageerror", lambda error: faults.append(str(error)))
-        opened.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
-        opened.goto(shared_system.state["rest_url"])
-        opened.get_by_label("Token").fill(shared_system.state["token"])
+@dataclass
+class Frontend:
+    """Opens the frontend of a running system as a person does, and notes what went wrong in the page."""
+
+    browser: Browser
+    faults: list[str] = field(default_factory=list[str])
+    refusals_expected: bool = False
+    """A refused call or connection is a line in the browser's console; a test that provokes one says so."""
+
+    def open(self, system: RunningSystem, viewport: ViewportSize = WIDE) -> Page:
+        """A page of its own, logged in and live."""
+        opened = self.browser.new_context(viewport=viewport).new_page()
+        opened.set_default_timeout(15_000)
+        opened.on("pageerror", lambda error: self.faults.append(str(error)))
+        opened.on("console", self._note)
+        opened.goto(system.state["rest_url"])
+        opened.get_by_label("Token").fill(system.state["token"])
         opened.get_by_role("button", name="Open").click()
         opened.get_by_text("Live", exact=True).wait_for()
-        yield opened
-        context.close()
-        assert faults == []
+        return opened
+
+    def _note(self, message: ConsoleMessage) -> None:
+        if message.type != "error":
+            return
+        if self.refusals_expected and message.text.startswith(("Failed to load resource", "WebSocket connection to")):
+            return
+        self.faults.append(message.text)
+
+
+@pytest.fixture
+def frontend(devtools: str) -> Generator[Frontend]:
+    """A page error or a console error fails the test."""
+    with sync_playwright() as driver:
+        made = Frontend(driver.chromium.connect_over_cdp(devtools))
+        yield made
+        for context in made.browser.contexts[1:]:
+            context.close()
+        assert made.faults == []
+
+
+@pytest.fixture
+def page(frontend: Frontend, shared_system: RunningSystem) -> Page:
+    """The frontend of the running system, logged in."""
+    return frontend.open(shared_system)
+
+
+@pytest.fixture
+def rest(shared_system: RunningSystem) -> RestClient:
+    """Another way to the same system."""
+    return shared_system.rest

@@ -35,8 +35,8 @@ class Told:
 
 
 def answer(**how: object) -> dict[str, object]:
-    whole: dict[str, object] = {"url": "http://a.example/", "status": 200, "statusText": "", "headers": {}, "mimeType": ""}
-    return {**whole, "encodedDataLength": 0, **how}
+    whole: dict[str, object] = {"url": "http://a.example/", "status": 200, "statusText": "", "headers": {}}
+    return {**whole, "mimeType": "", "encodedDataLength": 0, **how}
 
 
 @pytest.fixture

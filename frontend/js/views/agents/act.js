@@ -10,7 +10,7 @@ const OTHER = {
   message: { send: { recipient: "user:", payload: { text: "" } }, list: {} },
 };
 const EXAMPLES = {
-  navigate: { url: "https://" },
+  navigate: { url: "about:blank" },
   click: { target: { ref: "e1" } },
   type: { target: { ref: "e1" }, text: "" },
   query_element: { target: { selector: "a" } },
@@ -83,7 +83,7 @@ async function browserArguments(id, name) {
     return where;
   }
   if (name === "open_tab") {
-    return { ...where, url: "https://" };
+    return { ...where, url: "about:blank" };
   }
   return { ...where, tab_id: session?.tabs[0]?.tab_id ?? "", ...EXAMPLES[name] };
 }

@@ -101,7 +101,7 @@ function tabEntry(path, tab, isOpen, run) {
 
 function openTab(path) {
   const contents = [
-    field("URL", "url", { wide: true, placeholder: "https://example.com", inputmode: "url" }),
+    field("URL", "url", { wide: true, inputmode: "url" }),
     button("Open tab", null, { type: "submit" }),
   ];
   return form("Open a tab", contents, async ({ url }, element) => {
