@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import shutil
 import struct
 import subprocess
 from collections.abc import Iterator
@@ -76,6 +77,7 @@ def test_no_token_is_in_the_access_log(rest: RestClient, edge: Edge) -> None:
     assert rest.token not in json.dumps(edge.lines())
 
 
+@pytest.mark.skipif(shutil.which("curl") is None, reason="no curl (Debian: apt-get install curl)")
 def test_http_2_is_spoken_with_who_offers_it(edge: Edge, tmp_path: Path) -> None:
     authority = tmp_path / "ca.crt"
     authority.write_text(edge.authority)

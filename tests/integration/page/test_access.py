@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ssl
-import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from hyperkitty.browser.v1 import operations_pb2 as pb
 from hyperkitty.browser.v1.sessions_pb2 import HttpCredentials, SessionSettings
 from hyperkitty.operations.v1.errors_pb2 import ErrorCode
 
+from deploy.k8s.certificates import Authority
 from services.kit.errors import Refusal
 from tests.integration.page.conftest import running
 from tests.integration.page.driving import CASES, Driver
@@ -69,11 +69,9 @@ async def test_wrong_credentials_are_tried_once(local_site: Site) -> None:
 def secure(local_site: Site, tmp_path: Path) -> Iterator[int]:
     """The port of a site whose certificate nobody signed."""
     key, certificate = tmp_path / "key", tmp_path / "certificate"
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", str(key), "-out", str(certificate),
-         "-days", "3", "-subj", "/CN=self-signed.test", "-addext", "subjectAltName=IP:127.0.0.1"],
-        check=True, capture_output=True, timeout=30,
-    )  # fmt: skip
+    pair = Authority("Nobody knows it").issue(["127.0.0.1"])
+    key.write_text(pair.key)
+    certificate.write_text(pair.certificate)
     local_site.pages["/ok"] = Page(b"<title>ok</title><p>secret content")
     server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (SiteHandler,), {"site": local_site}))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
