@@ -1,8 +1,12 @@
-"""The small site that the demonstration agent works on: a form, a list with links, a second page. Loopback only."""
+"""The small site that the demonstration agent works on: a form, a list with links, a second page.
+
+`python -m deploy.local.demo_site [PORT]` serves it on 127.0.0.1 until Ctrl-C and prints each request it answers.
+"""
 
 from __future__ import annotations
 
 import html
+import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import ClassVar
@@ -59,10 +63,14 @@ def answer(target: str) -> bytes | None:
 class _Handler(BaseHTTPRequestHandler):
     hits: ClassVar[list[str]]
     """Set on the subclass that each site makes."""
+    told: ClassVar[bool]
+    """Whether requests are printed."""
 
     def do_GET(self) -> None:
         """Answer from `answer`."""
         self.hits.append(self.path)
+        if self.told:
+            print(f"GET {self.path}", flush=True)
         body = answer(self.path)
         self.send_response(200 if body else 404)
         self.send_header("Content-Type", "text/html; charset=utf-8")
@@ -71,16 +79,17 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body or b"")
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the base class says so)
-        """Nothing: the demonstration prints its own lines."""
+        """Nothing: what there is to say is printed elsewhere."""
 
 
 class DemoSite:
-    """The site on a free port of an address of this machine, from `start` to `stop`."""
+    """The site on an address of this machine (port 0: a free one), from `start` to `stop`."""
 
-    def __init__(self, address: str = "127.0.0.1") -> None:
+    def __init__(self, address: str = "127.0.0.1", port: int = 0, *, told: bool = False) -> None:
         self._address = address
         self._hits: list[str] = []
-        self._server = ThreadingHTTPServer((address, 0), type("Handler", (_Handler,), {"hits": self._hits}))
+        handler = type("Handler", (_Handler,), {"hits": self._hits, "told": told})
+        self._server = ThreadingHTTPServer((address, port), handler)
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
 
     @property
@@ -99,3 +108,18 @@ class DemoSite:
     def stop(self) -> None:
         self._server.shutdown()
         self._server.server_close()
+
+
+def main() -> None:
+    """Serve until Ctrl-C."""
+    site = DemoSite(port=int(sys.argv[1]) if len(sys.argv) > 1 else 0, told=True)
+    site.start()
+    print(f"http://{site.host}/", flush=True)
+    try:
+        threading.Event().wait()
+    except KeyboardInterrupt:
+        site.stop()
+
+
+if __name__ == "__main__":
+    main()
