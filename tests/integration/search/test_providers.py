@@ -171,7 +171,9 @@ async def test_a_frozen_nats_delays_a_job_and_loses_or_doubles_nothing(
         system.nats.signal(signal.SIGSTOP)
         instance.released.set()
         spool = system.home / "spool" / "search.spool"
-        await asyncio.to_thread(until, lambda: spool.exists() and spool.stat().st_size > 0, "the event waits on disk")
+        await asyncio.to_thread(
+            until, lambda: spool.exists() and spool.stat().st_size > 0, "the event waits on disk", 30
+        )
         system.nats.signal(signal.SIGCONT)
         result = pb.GetSearchResultRequest(job_id=job.job_id, wait_ms=25_000)
         outcome = (await stub.GetSearchResult(result, timeout=28)).outcome
