@@ -11,6 +11,7 @@ import os
 import shutil
 import signal
 import stat
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -29,6 +30,8 @@ HOME_VARIABLE = "HK_HOME"
 _MARKER = "home"
 _LOCK = "lock"
 _CLAIM_TRIES = 10
+_WIPE_SECONDS = 3.0
+_WIPE_PAUSE_SECONDS = 0.05
 _TEMPORARY = "tmp-"
 _PROFILES = "profiles"
 _SINGLETON = ("SingletonLock", "SingletonCookie", "SingletonSocket")
@@ -86,8 +89,19 @@ class SessionDirectory:
             raise
 
     def wipe(self) -> None:
-        """Remove it with all it holds; blocking. What cannot be removed is logged and left for the next sweep."""
-        for path in (self.path, self.temporary):
+        """Remove it with all it holds; blocking. What cannot be removed is logged and left for the next sweep.
+
+        A Chromium whose launcher was killed may write for a moment yet: then it is tried again.
+        """
+        paths = (self.path, self.temporary)
+        deadline = time.monotonic() + _WIPE_SECONDS
+        for path in paths:
+            shutil.rmtree(path, ignore_errors=True)
+        while any(path.exists() for path in paths) and time.monotonic() < deadline:
+            time.sleep(_WIPE_PAUSE_SECONDS)
+            for path in paths:
+                shutil.rmtree(path, ignore_errors=True)
+        for path in paths:
             shutil.rmtree(path, onerror=_log_unremovable)
         for name in self._names:
             name.unlink(missing_ok=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
+import threading
 from collections.abc import Generator
 from pathlib import Path
 
@@ -12,6 +14,7 @@ import pytest
 from services.browser.chromium.directories import NotOurs, SessionDirectories
 from services.browser.chromium.owners import Owner
 from services.kit.ids import new_id
+from tests.waiting import until
 
 
 @pytest.fixture
@@ -58,6 +61,27 @@ def test_wiping_removes_all_and_follows_no_link(directories: SessionDirectories,
     assert not session.temporary.exists()
     assert (outside / "kept").exists()
     session.wipe()  # once more does nothing
+
+
+def test_what_is_written_while_it_is_wiped_goes_too(directories: SessionDirectories) -> None:
+    session = directories.session(new_id("sess"))
+    session.make(me())
+    written: list[Path] = []
+
+    def write() -> None:
+        """As a dying Chromium does: into what it finds, until that is gone."""
+        with contextlib.suppress(OSError):
+            while len(written) < 20_000:
+                path = session.profile / f"file-{len(written)}"
+                path.touch()
+                written.append(path)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    until(lambda: written, "the writer at work")
+    session.wipe()
+    writer.join(10)
+    assert not session.path.exists()
 
 
 @pytest.mark.parametrize("name", ["../../etc", "sess_x", "", "tab_01ARZ3NDEKTSV4RRFFQ69G5FAV"])
