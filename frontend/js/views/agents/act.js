@@ -27,20 +27,24 @@ export function acting(path, id) {
   const args = field("Arguments", "args", { kind: "textarea", rows: "4", wide: true, hint: "A JSON object." });
   const [chosenTool, chosenOp, text] = [tool, op, args].map((each) => each.querySelector("select, textarea"));
   let catalogue = [];
+  let typed = false;
   const offer = () => {
     const names = chosenTool.value === "browser" ? catalogue.map((each) => each.name) : Object.keys(OTHER[chosenTool.value]);
     chosenOp.replaceChildren(...names.map((name) => make("option", { value: name }, name)));
     propose();
   };
   const propose = async () => {
+    typed = false;
     const [wantedTool, wantedOp] = [chosenTool.value, chosenOp.value];
     const proposal = wantedTool === "browser" ? await browserArguments(id, wantedOp) : OTHER[wantedTool][wantedOp];
-    if (chosenTool.value === wantedTool && chosenOp.value === wantedOp) {
+    // What a person typed meanwhile stays.
+    if (!typed && chosenTool.value === wantedTool && chosenOp.value === wantedOp) {
       text.value = JSON.stringify(proposal, null, 1);
     }
   };
   chosenTool.addEventListener("change", offer);
   chosenOp.addEventListener("change", propose);
+  text.addEventListener("input", () => (typed = true));
   read("/api/browser/operations").then(
     ({ operations }) => {
       catalogue = operations.filter((each) => each.served);
