@@ -37,7 +37,7 @@ class Closing:
         self._browser = BrowserServiceStub(browser)
 
     async def close_all(self, agent: Agent) -> None:
-        """Closes what is open; what stays open after some minutes is tried again when the service starts."""
+        """Closes what is open, once. Raises Refusal, RevisionMismatch, StoreUnavailable, TimeoutError."""
         slot = self._lives.slots.of(agent.agent_id)
         if slot.running is not None:
             # The action that was broken off may have opened another one.
@@ -55,11 +55,17 @@ class Closing:
                 await self._lives.ledger.write(standing, msgspec.structs.replace(standing.record, sessions=left))
 
     async def try_close_all(self, agent: Agent) -> None:
-        """The same as a background task: what fails is logged, and tried again when the service starts."""
-        try:
-            await self.close_all(agent)
-        except (Refusal, RevisionMismatch, StoreUnavailable, TimeoutError) as error:
-            log.warning("sessions_left_open", agent_id=agent.agent_id, reason=str(error))
+        """The same as a background task: what stays open after some minutes is tried again when the service starts."""
+        for pause in (*_PAUSES, None):
+            try:
+                await self.close_all(agent)
+            except (Refusal, RevisionMismatch, StoreUnavailable, TimeoutError) as error:
+                log.warning("sessions_left_open", agent_id=agent.agent_id, reason=str(error))
+            else:
+                return
+            if pause is not None:
+                # Nothing tells when the store can be read again; asking again after a while does.
+                await asyncio.sleep(pause)
 
     async def _close(self, session_id: str) -> bool:
         request = CloseSessionRequest(operation=CloseSessionOperation(session_id=session_id))
