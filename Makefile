@@ -83,8 +83,9 @@ architecture:
 unit:
 	@$(BIN)/python -m pytest -q -n 2 tests/unit
 
+# By file: what a file's tests share is started once, and those that hurt a system do it one at a time.
 test: setup ## Everything that needs no container engine.
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m 'not docker'
+	@$(BIN)/python -m pytest -n 2 --dist loadfile -m 'not docker'
 
 soak: setup ## Sessions opened, used, killed and closed for MINUTES (2): what was lost or left (nothing).
 	@$(BIN)/python -m bench.soak --minutes $(or $(MINUTES),2)

@@ -154,8 +154,9 @@ class Demonstration:
 
     def follow_link(self) -> str:
         changed = self.on_tab("click", target={"text": "The Book of Tides"})["changed"]
-        expect(changed["title"], "The Book of Tides")
-        return changed["title"]
+        expect(changed["url"], self._links[0]["url"])
+        expect(changed["navigation"]["http_status"], 200)
+        return changed["url"]
 
     def read_answer(self) -> str:
         content = self.on_tab("read_page", format="text")["content"]
