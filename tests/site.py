@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -36,6 +37,16 @@ class Page:
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
+class _Server(ThreadingHTTPServer):
+    """One thread a connection. A browser that goes away in the midst of an answer is nothing to report."""
+
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)  # pyright: ignore[reportArgumentType]  (only printed)
+
+
 class Site:
     """Use as a context manager. Beside the pages put on it, it answers:
 
@@ -49,8 +60,7 @@ class Site:
         self._lock = threading.Lock()
         self._released = threading.Event()
         handler = type("Handler", (SiteHandler,), {"site": self})
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", 0), handler)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
 
     @property
