@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, cast
 
 import jsonschema
 import openapi_spec_validator
@@ -80,8 +81,15 @@ def is_whole(message: Message) -> bool:
     results = [each.name for each in singular if any(_is_result(oneof) for oneof in forms.message_type(each).oneofs)]
     if any(not message.HasField(name) and descriptor.fields_by_name[name].containing_oneof is None for name in results):
         return False
-    held = (value for _, value in message.ListFields() if isinstance(value, Message))
-    return all(is_whole(each) for each in held)
+    return all(is_whole(each) for each in _held(message))
+
+
+def _held(message: Message) -> Iterator[Message]:
+    """Every message in its fields, those of lists too."""
+    for field, value in message.ListFields():
+        if field.message_type is None or forms.is_map(field):
+            continue
+        yield from cast("Iterable[Message]", value if field.is_repeated else [value])
 
 
 ANSWERED = [
