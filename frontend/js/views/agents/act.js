@@ -37,8 +37,8 @@ export function acting(path, id) {
     typed = false;
     const [wantedTool, wantedOp] = [chosenTool.value, chosenOp.value];
     const proposal = wantedTool === "browser" ? await browserArguments(id, wantedOp) : OTHER[wantedTool][wantedOp];
-    // What a person typed meanwhile stays.
-    if (!typed && chosenTool.value === wantedTool && chosenOp.value === wantedOp) {
+    // What a person typed meanwhile stays, and the field is theirs while they are in it.
+    if (!typed && document.activeElement !== text && chosenTool.value === wantedTool && chosenOp.value === wantedOp) {
       text.value = JSON.stringify(proposal, null, 1);
     }
   };
