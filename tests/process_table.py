@@ -42,6 +42,24 @@ def descendants(pid: int) -> set[int]:
     return found
 
 
+def appeared_since(before: set[int]) -> set[int]:
+    """Processes below this one that are not in `before`, nor below one of it.
+
+    A system that other tests of the run share is in `before`, and starts and ends processes as it likes.
+    """
+    return {pid for pid in descendants(os.getpid()) if before.isdisjoint(_line_of(pid))}
+
+
+def _line_of(pid: int) -> set[int]:
+    """The process and those above it, up to this one."""
+    line: set[int] = set()
+    each: int | None = pid
+    while each and each != os.getpid():
+        line.add(each)
+        each = parent_of(each)
+    return line
+
+
 def carrying(mark: str) -> set[int]:
     """Processes with `mark` in their environment or on their command line, this one and its ancestors excepted."""
     ours: set[int] = set()

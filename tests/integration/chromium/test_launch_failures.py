@@ -13,7 +13,7 @@ from services.browser.chromium.binary import Binary
 from services.browser.chromium.directories import SessionDirectories
 from services.browser.chromium.launch import Launcher, LaunchFailed, LaunchRequest
 from services.kit.ids import new_id
-from tests.process_table import descendants
+from tests.process_table import appeared_since, descendants
 from tests.waiting import async_until
 
 
@@ -39,7 +39,7 @@ async def test_what_is_no_chromium(directories: SessionDirectories, program: str
     request = LaunchRequest(new_id("sess"), Binary(Path(program), is_shell=True))
     with pytest.raises(LaunchFailed, match=why):
         await Launcher(directories).launch(request, seconds)
-    await async_until(lambda: descendants(os.getpid()) <= before, "every process is gone", 1)
+    await async_until(lambda: not appeared_since(before), "every process is gone", 1)
 
 
 async def test_one_that_never_answers(directories: SessionDirectories) -> None:
@@ -52,7 +52,7 @@ async def test_one_that_never_answers(directories: SessionDirectories) -> None:
         request = LaunchRequest(new_id("sess"), Binary(silent, is_shell=True))
         with pytest.raises(LaunchFailed, match=r"did not start within 0\.5 s"):
             await Launcher(directories).launch(request, 0.5)
-        await async_until(lambda: descendants(os.getpid()) <= before, "every process is gone", 1)
+        await async_until(lambda: not appeared_since(before), "every process is gone", 1)
 
 
 async def test_a_session_id_in_use_is_not_taken_over(directories: SessionDirectories) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +14,7 @@ from services.kit.clock import ManualClock
 from services.kit.ids import new_id
 from services.kit.settings import BrowserSettings
 from tests.integration.session.started import Place
-from tests.process_table import descendants, is_running
+from tests.process_table import appeared_since, descendants, is_running, parent_of
 from tests.waiting import async_until
 
 pytestmark = pytest.mark.real_chromium
@@ -76,10 +75,10 @@ async def test_what_is_taken_is_not_given_twice_and_is_replaced(here: Place) -> 
 
 async def test_the_old_and_the_dead_are_replaced(here: Place) -> None:
     clock = ManualClock()
-    before = set(_children(os.getpid()))
+    before = descendants(os.getpid())
     async with pool_of(here, 1, clock) as pool:
         await async_until(lambda: len(pool) == 1, "a browser is warm")
-        launchers = [pid for pid in _children(os.getpid()) if pid not in before]
+        launchers = [pid for pid in appeared_since(before) if parent_of(pid) == os.getpid()]
         assert launchers
         clock.advance(MOST_AGE_SECONDS + 1)
         assert pool.take(new_id("sess")) is None
@@ -88,23 +87,17 @@ async def test_the_old_and_the_dead_are_replaced(here: Place) -> None:
 
 @pytest.mark.parametrize(("size", "places", "quiet"), [(0, 16, 60.0), (2, 0, 60.0), (2, 16, 0.0)])
 async def test_none_is_started_where_none_is_wanted(here: Place, size: int, places: int, quiet: float) -> None:
-    before = set(_children(os.getpid()))
+    before = descendants(os.getpid())
     async with pool_of(here, size, ManualClock(), places, quiet) as pool:
         cold = await here.start()
         await cold.close()
         assert len(pool) == 0
-        assert set(_children(os.getpid())) <= before
+        assert appeared_since(before) == set()
 
 
 async def test_closing_leaves_no_process_and_no_file(here: Place) -> None:
-    before = set(descendants(os.getpid()))
+    before = descendants(os.getpid())
     async with pool_of(here, 2, ManualClock()) as pool:
         await async_until(lambda: len(pool) >= 1, "a browser is warm")
-    assert set(descendants(os.getpid())) <= before
+    assert appeared_since(before) == set()
     assert {entry.name for entry in here.directories.path.iterdir()} == {"home", "lock"}
-
-
-def _children(pid: int) -> list[int]:
-    return [
-        int(child) for task in Path(f"/proc/{pid}/task").iterdir() for child in (task / "children").read_text().split()
-    ]

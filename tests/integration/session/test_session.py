@@ -18,7 +18,7 @@ from services.kit import deadlines
 from services.kit.errors import Refusal
 from services.kit.ids import new_id
 from tests.integration.session.started import Place
-from tests.process_table import descendants, is_running
+from tests.process_table import appeared_since, descendants, is_running
 from tests.site import Site
 from tests.waiting import async_until
 
@@ -178,6 +178,6 @@ async def test_a_start_that_is_cancelled_leaves_nothing(here: Place) -> None:
         outcome = await asyncio.gather(starting, return_exceptions=True)
         if isinstance(outcome[0], Session):
             await outcome[0].close()
-        await async_until(lambda before=before: descendants(os.getpid()) <= before, "every process is gone", 5)
+        await async_until(lambda before=before: not appeared_since(before), "every process is gone", 5)
     assert list(here.directories.path.glob("sess_*")) == []
     assert list(here.directories.path.glob("tmp-*")) == []
